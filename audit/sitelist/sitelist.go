@@ -1,0 +1,113 @@
+// Package sitelist reads lists of sites in the forms in which people have
+// them: plain text, CSV, JSON, NDJSON and sitemaps (pipeline specification,
+// "Sources of a list"). A list is read as a stream, so a list of a million
+// lines never stands in memory, and a bad line never stops a list: it is
+// handed on with the reason why it was rejected.
+package sitelist
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"agentaudit/fetch/weburl"
+)
+
+// Format is the form of a list.
+type Format string
+
+// The forms. FormatAuto decides by content first and by name second.
+const (
+	FormatAuto    Format = ""
+	FormatText    Format = "text"
+	FormatCSV     Format = "csv"
+	FormatJSON    Format = "json"
+	FormatNDJSON  Format = "ndjson"
+	FormatSitemap Format = "sitemap"
+)
+
+// Source is where a list comes from.
+type Source struct {
+	// Name is shown in errors and helps to tell the form: a file name, or "-"
+	// for standard input.
+	Name string
+	// Reader gives the bytes: UTF-8, UTF-16 with a byte order mark, any of
+	// them gzipped.
+	Reader io.Reader
+	// Open opens another local file that a sitemap index names; name is
+	// relative to the index and slash-separated. Where Open is nil, what an
+	// index names is rejected.
+	Open func(name string) (io.ReadCloser, error)
+}
+
+// Options say how to read a list; the zero value finds out by itself. Column
+// names compare without case and outer blanks. They name columns of CSV and
+// members of JSON objects alike.
+type Options struct {
+	Format Format
+	// Column has the site. By default it is the first of url, website, site,
+	// homepage, domain, origin, link.
+	Column string
+	// Pointer is the JSON Pointer (RFC 6901) of the list in a JSON document.
+	Pointer string
+	// IDColumn has the listing's own id (default id, slug), LabelColumn its
+	// name (default label, name, title), TagColumn its tags (default tags,
+	// tag), ReadmeColumn its README URL (default readmeUrl, readme_url, readme).
+	IDColumn, LabelColumn, TagColumn, ReadmeColumn string
+}
+
+// Line is one line of a list, accepted or rejected.
+type Line struct {
+	// File is the file within a sitemap index, else "".
+	File string
+	// Number is the line in the source, from 1, for text, CSV and NDJSON (a
+	// CSV record's first line), and the number of the element for JSON and
+	// sitemaps.
+	Number int64
+	// Text is what the list says where the site should stand. Of a rejected
+	// line without such a place it is the whole line. At most 4 KiB; a longer
+	// one is cut and a note says so.
+	Text string
+	// ID, Label and Tags are what the list knows of the site.
+	ID, Label string
+	Tags      []string
+	// Target is what to audit, ReadmeURL where its README is (nil: beside the
+	// profile). Both are nil in a rejected line.
+	Target, ReadmeURL *weburl.URL
+	// Reject is a sentence that says why the line was rejected, "" if it was
+	// accepted.
+	Reject string
+	// Notes say what was done to the line, for instance that invisible
+	// characters were removed.
+	Notes []string
+}
+
+// Error says what is wrong with a list as a whole. The lines before it were
+// handed on.
+type Error struct {
+	// Source is the name of the list, Line the line in it and Offset the byte
+	// (after decompression and decoding) where the trouble is; 0 if unknown.
+	Source       string
+	Line, Offset int64
+	// Message is a sentence without a final full stop that says what to do.
+	Message string
+	Err     error
+}
+
+// Read reads a list. Each step gives a line, accepted or rejected, and a nil
+// error; or, as the last step, a zero line and an [*Error] or the context's
+// error.
+func Read(ctx context.Context, src Source, opt Options) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {}
+}
+
+// ReadArgs reads sites given as arguments; Number counts them from 1.
+func ReadArgs(args []string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {}
+}
+
+// Error names the source, the place and what to do.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause, if there is one.
+func (e *Error) Unwrap() error { return e.Err }
