@@ -2,6 +2,9 @@ package readme
 
 import (
 	"fmt"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
 
 	"agentaudit/fetch/weburl"
 )
@@ -66,14 +69,107 @@ type Document struct {
 
 // Links returns the URLs of the visible links of a README that count
 // (specification section 6), each once, without fragments, in the order of
-// the text. The error is a [*SizeError].
+// the text, and the bounds that were reached. The error is a [*SizeError].
 func Links(src []byte, base *weburl.URL) ([]*weburl.URL, []Note, error) {
-	return nil, nil, nil
+	if len(src) > MaxBytes {
+		return nil, nil, &SizeError{len(src), MaxBytes}
+	}
+	c := collector{base: base}
+	c.read(src)
+	seen := map[string]bool{}
+	var urls []*weburl.URL
+	for _, l := range c.doc.Links {
+		if l.URL == nil || seen[l.URL.Location()] {
+			continue
+		}
+		seen[l.URL.Location()] = true
+		urls = append(urls, l.URL)
+	}
+	return urls, c.doc.Notes, nil
 }
 
 // MarkdownLinks returns the visible links of a Markdown document of any size,
-// with texts and titles. At most max links are returned, and [NoteMore] says
-// that there are others; max 0 is no limit.
-func MarkdownLinks(src []byte, base *weburl.URL, max int) Document {
-	return Document{}
+// with texts and titles. At most limit links are returned, those that do not
+// count among them, and [NoteMore] says that there are others; 0 is no limit.
+func MarkdownLinks(src []byte, base *weburl.URL, limit int) Document {
+	c := collector{base: base, limit: limit, texts: true}
+	c.read(src)
+	return c.doc
+}
+
+// collector gathers the links of one document.
+type collector struct {
+	base  *weburl.URL
+	limit int
+	// texts says that texts and titles are wanted.
+	texts bool
+	full  bool
+	doc   Document
+	// urls remembers what destinations resolve to: parsing is what costs most.
+	urls map[string]*weburl.URL
+}
+
+func (c *collector) read(src []byte) {
+	src = normalise(src)
+	root, st := parseBlocks(src)
+	c.urls = map[string]*weburl.URL{}
+	// The walk's only errors are those of its function.
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch {
+		case c.full:
+			return ast.WalkStop, nil
+		case !entering:
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.HTMLBlock:
+			text := n.Lines().Value(src)
+			if n.HasClosure() {
+				text = append(text, n.ClosureLine.Value(src)...)
+			}
+			c.htmlBlock(text)
+		case *ast.Paragraph, *ast.TextBlock, *ast.Heading:
+			text := n.Lines().Value(src)
+			c.inline(text, scanInline(text, st.definitions))
+		default:
+			return ast.WalkContinue, nil
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	if st.nested {
+		c.doc.Notes = append(c.doc.Notes, NoteNesting)
+	}
+	if st.full {
+		c.doc.Notes = append(c.doc.Notes, NoteBlocks)
+	}
+	if c.full {
+		c.doc.Notes = append(c.doc.Notes, NoteMore)
+	}
+}
+
+// add takes a link and reports whether there was room for it.
+func (c *collector) add(dest, title string) bool {
+	if c.limit > 0 && len(c.doc.Links) == c.limit {
+		c.full = true
+		return false
+	}
+	u, known := c.urls[dest]
+	if !known {
+		u = resolve(dest, c.base)
+		c.urls[dest] = u
+	}
+	c.doc.Links = append(c.doc.Links, Link{Destination: dest, URL: u, Title: title})
+	return true
+}
+
+// resolve gives nil for a destination that does not count.
+func resolve(dest string, base *weburl.URL) *weburl.URL {
+	if utf8.RuneCountInString(dest) > MaxDestination {
+		return nil
+	}
+	u, err := base.Resolve(dest)
+	if err != nil || u.Scheme() != "https" || u.HasCredentials() {
+		return nil
+	}
+	return u
 }
