@@ -13,6 +13,8 @@ const (
 	// without a bound the cost would be quadratic. Other implementations have
 	// bounds of 20 to 100.
 	maxOpen = 64
+	// freeVisits are what allowedVisits allows to any document.
+	freeVisits = 64 << 10
 	// maxBlocks bounds the memory for the tree of a document, to some 30 MB.
 	// A document of 64 KiB cannot reach it.
 	maxBlocks = 100_000
@@ -23,8 +25,10 @@ type state struct {
 	// definitions by their normalised label; the first of a label wins.
 	definitions map[string]definition
 	blocks      int
-	nested      bool
-	full        bool
+	// visits are those that are left.
+	visits int
+	nested bool
+	full   bool
 }
 
 var stateKey = parser.NewContextKey()
@@ -37,12 +41,12 @@ var blockParser = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(bounded{parser.NewSetextHeadingParser()}, 100),
 		util.Prioritized(bounded{parser.NewThematicBreakParser()}, 200),
-		util.Prioritized(boundedList{bounded{parser.NewListParser()}}, 300),
+		util.Prioritized(container{bounded{parser.NewListParser()}}, 300),
 		util.Prioritized(bounded{parser.NewListItemParser()}, 400),
 		util.Prioritized(bounded{parser.NewCodeBlockParser()}, 500),
 		util.Prioritized(bounded{parser.NewATXHeadingParser()}, 600),
 		util.Prioritized(bounded{parser.NewFencedCodeBlockParser()}, 700),
-		util.Prioritized(boundedQuote{bounded{parser.NewBlockquoteParser()}}, 800),
+		util.Prioritized(container{bounded{quoteParser{parser.NewBlockquoteParser()}}}, 800),
 		util.Prioritized(bounded{htmlBlockParser{}}, 900),
 		util.Prioritized(bounded{parser.NewParagraphParser()}, 1000),
 	),
@@ -51,10 +55,17 @@ var blockParser = parser.NewParser(
 
 // parseBlocks gives the tree of a document with "\n" line ends.
 func parseBlocks(src []byte) (ast.Node, *state) {
-	st := &state{definitions: map[string]definition{}}
+	st := &state{definitions: map[string]definition{}, visits: allowedVisits(len(src))}
 	pc := parser.NewContext()
 	pc.Set(stateKey, st)
 	return blockParser.Parse(text.NewReader(src), parser.WithContext(pc)), st
+}
+
+// allowedVisits bounds how often the lines of a document of that size visit
+// open quotes and lists, which costs some 300 ns each time. Five levels of
+// one-letter items need less than one visit a byte, usual texts a tenth.
+func allowedVisits(size int) int {
+	return freeVisits + 2*min(size, MaxBytes) + size/2
 }
 
 // bounded counts the blocks that a parser opens and opens none when there are
@@ -74,40 +85,46 @@ func (b bounded) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	return node, state
 }
 
-// boundedList opens no list that lies too deep. Items are not bounded for
-// themselves: a list without an item is none.
-type boundedList struct{ bounded }
+// container opens no list and no block quote that lies too deep, and none at
+// all when the visits are spent. Items are not bounded for themselves: a list
+// without an item is none.
+type container struct{ bounded }
 
-func (b boundedList) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	// The list is opened in any case, since goldmark notes things while it
-	// does; it has not moved the reader yet.
+func (b container) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	st := stateOf(pc)
+	deep := len(pc.OpenedBlocks()) >= maxOpen || st.visits <= 0
+	if _, quote := b.BlockParser.(quoteParser); quote && deep {
+		// A quote moves the reader when it opens, and opens for sure.
+		st.nested = true
+		return nil, parser.NoChildren
+	}
+	// A list is opened in any case, since goldmark notes things while it does;
+	// it does not move the reader.
 	node, state := b.bounded.Open(parent, reader, pc)
-	if node != nil && len(pc.OpenedBlocks()) >= maxOpen {
-		stateOf(pc).nested = true
+	if node != nil && deep {
+		st.nested = true
 		return nil, parser.NoChildren
 	}
 	return node, state
 }
 
-// Continue ends a list that could get no more items.
-func (b boundedList) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-	if st := stateOf(pc); st.blocks >= maxBlocks {
+func (b container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
+	st := stateOf(pc)
+	st.visits--
+	switch {
+	case st.visits <= 0:
+		st.nested = true
+		return parser.Close
+	case st.blocks >= maxBlocks:
+		// A list could get no more items.
 		st.full = true
 		return parser.Close
 	}
 	return b.bounded.Continue(node, reader, pc)
 }
 
-// boundedQuote opens no block quote that lies too deep.
-type boundedQuote struct{ bounded }
-
-func (b boundedQuote) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	if len(pc.OpenedBlocks()) >= maxOpen {
-		stateOf(pc).nested = true
-		return nil, parser.NoChildren
-	}
-	return b.bounded.Open(parent, reader, pc)
-}
+// quoteParser tells goldmark's parser of block quotes apart from that of lists.
+type quoteParser struct{ parser.BlockParser }
 
 // definitionTransformer takes the link reference definitions from the start
 // of a paragraph (CommonMark 4.7). goldmark's own is quadratic in their number.

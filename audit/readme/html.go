@@ -89,6 +89,9 @@ func readAnchor(z *html.Tokenizer, more bool) anchor {
 
 // htmlBlock hands on the visible links of an HTML block.
 func (c *collector) htmlBlock(src []byte) {
+	if !bytes.Contains(src, []byte("<a")) && !bytes.Contains(src, []byte("<A")) {
+		return
+	}
 	r := newHTMLReader(src)
 	open := -1 // the index of the link whose text is being read
 	var words strings.Builder

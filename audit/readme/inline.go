@@ -21,13 +21,13 @@ type event struct {
 // bracket is an opening bracket that waits for its counterpart.
 type bracket struct {
 	// from is where it begins, at is the place behind it.
-	from, at int
-	image    bool
+	from, at int32
+	// events is how many there were when it opened.
+	events int32
+	image  bool
 	// nested says that another bracket opened behind it: what it encloses can
 	// be no label.
 	nested bool
-	// events is how many there were when it opened.
-	events int
 }
 
 // scanner finds the links in the text of one block by the rules of CommonMark
@@ -194,7 +194,7 @@ func (s *scanner) open(from, at int, image bool) {
 	if n := len(s.brackets); n > 0 {
 		s.brackets[n-1].nested = true
 	}
-	s.brackets = append(s.brackets, bracket{from: from, at: at, image: image, events: len(s.events)})
+	s.brackets = append(s.brackets, bracket{from: int32(from), at: int32(at), image: image, events: int32(len(s.events))})
 }
 
 // close handles the closing bracket at i and gives the place to go on at.
@@ -220,8 +220,8 @@ func (s *scanner) close(i int) int {
 		s.events = s.events[:open.events]
 		return end
 	}
-	s.unsorted = s.unsorted || len(s.events) > open.events
-	s.events = append(s.events, event{from: open.from, to: end, link: true, dest: dest, title: title, label: s.b[open.at:i]})
+	s.unsorted = s.unsorted || len(s.events) > int(open.events)
+	s.events = append(s.events, event{from: int(open.from), to: end, link: true, dest: dest, title: title, label: s.b[open.at:i]})
 	s.inactive = n
 	return end
 }

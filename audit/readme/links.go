@@ -35,11 +35,12 @@ type Note string
 
 // The bounds. Honest documents reach none of them.
 const (
-	// NoteNesting: block quotes and lists nested deeper than 64 levels were
-	// read as plain text from there on; links in them still count.
+	// NoteNesting: block quotes and lists nested deeper than 64 levels, or
+	// deeply over very many lines, were read as plain text; links in them
+	// still count.
 	NoteNesting Note = "nesting"
-	// NoteBlocks: after 100,000 blocks the rest of the document was read as
-	// plain text.
+	// NoteBlocks: after 100,000 blocks the rest of the document was not read.
+	// A README of [MaxBytes] cannot have so many.
 	NoteBlocks Note = "blocks"
 	// NoteMore: there are more links than were asked for.
 	NoteMore Note = "more"

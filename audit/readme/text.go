@@ -16,21 +16,38 @@ import (
 // maxText bounds the texts of links, in bytes.
 const maxText = 500
 
-// normalise gives the text as goldmark reads it: valid UTF-8 as a browser
-// decodes it, without a byte order mark, every line end a "\n".
-func normalise(src []byte) []byte {
-	src = bytes.TrimPrefix(src, []byte("\ufeff"))
-	if !utf8.Valid(src) {
-		// The decoder replaces what is not UTF-8 and fails at nothing.
-		if good, err := unicode.UTF8.NewDecoder().Bytes(src); err == nil {
-			src = good
-		}
-	}
-	if bytes.IndexByte(src, '\r') < 0 {
+// decode reads UTF-8 as a browser does: what is none becomes U+FFFD.
+func decode(src []byte) []byte {
+	if utf8.Valid(src) {
 		return src
 	}
-	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
-	return bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
+	good, err := unicode.UTF8.NewDecoder().Bytes(src)
+	if err != nil {
+		// It replaces and does not fail; still, nothing may be lost.
+		return bytes.ToValidUTF8(src, []byte("\ufffd"))
+	}
+	return good
+}
+
+// normalise gives the text as goldmark reads it: valid UTF-8 without a byte
+// order mark, every line end a "\n". Of empty lines in a row two are left:
+// more say nothing, and each would cost a visit to all open blocks.
+func normalise(src []byte) []byte {
+	src = bytes.TrimPrefix(decode(src), []byte("\ufeff"))
+	if bytes.IndexByte(src, '\r') >= 0 {
+		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
+		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
+	}
+	if !bytes.Contains(src, []byte("\n\n\n\n")) {
+		return src
+	}
+	out := make([]byte, 0, len(src))
+	for i, c := range src {
+		if c != '\n' || i < 3 || string(src[i-3:i]) != "\n\n\n" {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // unescape resolves backslash escapes and character references (CommonMark
