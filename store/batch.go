@@ -104,7 +104,8 @@ type CheckCount struct {
 	Count
 }
 
-// Line is one line, cell or item of a list, accepted or not.
+// Line is one line, cell or item of a list, accepted or not. Texts are kept as
+// they are, but for U+FFFD in place of NUL and of bytes that are not UTF-8.
 type Line struct {
 	// Source is an index into [NewBatch.Sources], Number the line or item in
 	// that source, counted from 1.

@@ -1,0 +1,324 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"agentaudit/audit/report"
+)
+
+func openTest(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestMigrations(t *testing.T) {
+	s := openTest(t, Options{})
+	ctx := t.Context()
+	known, err := migrations(migrationFiles, s.d.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := append(known[:len(known):len(known)], migration{int64(len(known) + 1), "x_more", "CREATE TABLE more (x BIGINT);", "sum"})
+	if err := s.migrateTo(ctx, next); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.migrateTo(ctx, next); err != nil {
+		t.Fatalf("a second time: %v", err)
+	}
+	if _, err := s.write.ExecContext(ctx, `INSERT INTO more VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	// This program does not know the step.
+	if err := s.checkSchema(ctx); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "newer") {
+		t.Fatalf("newer database: %v", err)
+	}
+	if err := s.migrate(ctx); !errors.Is(err, ErrSchema) {
+		t.Fatalf("migration of a newer database: %v", err)
+	}
+	changed := append([]migration(nil), next...)
+	changed[0].checksum = "other"
+	if err := s.migrateTo(ctx, changed); !errors.Is(err, ErrSchema) {
+		t.Fatalf("a released step was changed: %v", err)
+	}
+	// A step that fails leaves nothing behind.
+	bad := append(next[:len(next):len(next)], migration{int64(len(next) + 1), "bad", "CREATE TABLE half (x BIGINT); SELECT nonsense;", "sum"})
+	if err := s.migrateTo(ctx, bad); err == nil || !strings.Contains(err.Error(), "bad") {
+		t.Fatalf("a bad step: %v", err)
+	}
+	var n int
+	if err := s.write.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'half'`).Scan(&n); err != nil || n != 0 {
+		t.Fatalf("half a migration is left: %d, %v", n, err)
+	}
+}
+
+func TestMigrationFilesAreNumbered(t *testing.T) {
+	fsys := fstest.MapFS{"m/0001_a.sql": {Data: []byte("x")}, "m/0003_b.sql": {}}
+	if _, err := migrations(fsys, "m"); err == nil {
+		t.Fatal("a gap in the numbers was accepted")
+	}
+}
+
+// One write that fails must not take the others of its transaction with it.
+func TestGroupIsolation(t *testing.T) {
+	s := openTest(t, Options{GroupEvery: time.Minute}) // all in one group, if the first does not run alone
+	ctx := t.Context()
+	insert := func(n int) func(*groupTx) error {
+		return func(g *groupTx) error {
+			_, err := g.exec(`INSERT INTO rejected (batch, n, source, line, input, reason) VALUES (1, $1, 0, 0, '', '')`, n)
+			return err
+		}
+	}
+	group := []*groupOp{
+		{run: insert(1)}, {run: insert(2)}, {run: insert(1)}, // the third breaks the key
+		{run: func(g *groupTx) error { g.count(7, "k", "n", "", 1, 1); return nil }},
+		{run: func(*groupTx) error { return ErrStale }},
+	}
+	for _, op := range group {
+		op.done = make(chan struct{})
+	}
+	s.group.commit(group)
+	for i, op := range group {
+		<-op.done
+		if bad := op.err != nil; bad != (i == 2 || i == 4) {
+			t.Errorf("write %d: %v", i, op.err)
+		}
+	}
+	if !errors.Is(group[4].err, ErrStale) {
+		t.Errorf("an answer was lost: %v", group[4].err)
+	}
+	var rows, counted int
+	if err := s.read.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM rejected), (SELECT runs FROM counts WHERE batch = 7)`).Scan(&rows, &counted); err != nil {
+		t.Fatal(err)
+	}
+	if rows != 2 || counted != 1 {
+		t.Fatalf("%d rows, counted %d times", rows, counted)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	s := openTest(t, Options{})
+	ctx := t.Context()
+	if _, err := s.write.ExecContext(ctx, `PRAGMA max_page_count = 60`); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.CreateBatch(ctx, NewBatch{Sources: []string{"l"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make([]Line, 5000)
+	for i := range lines {
+		lines[i] = Line{Number: int64(i), Target: fmt.Sprintf("https://%d.example/agentic.json", i)}
+	}
+	_, err = s.AddLines(ctx, b.ID, lines)
+	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "free some space") {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	if b, err = s.Batch(ctx, b.ID); err != nil || b.Entries != 0 {
+		t.Fatalf("half a call is in the batch: %+v, %v", b, err)
+	}
+}
+
+func TestCodec(t *testing.T) {
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	parts := [][]byte{[]byte(`{"a":1}`), nil, bytes.Repeat([]byte("x"), 100_000), []byte("é")}
+	enc, body := c.pack(parts...)
+	got, err := c.unpack(enc, body, 4)
+	if err != nil || !reflect.DeepEqual(got, parts) {
+		t.Fatalf("%.100q, %v", got, err)
+	}
+	for _, n := range []int{0, 3, 5} {
+		if _, err := c.unpack(enc, body, n); err == nil {
+			t.Errorf("4 parts were taken for %d", n)
+		}
+	}
+	if _, err := c.unpack(99, body, 4); !errors.Is(err, ErrSchema) {
+		t.Errorf("unknown encoding: %v", err)
+	}
+	if _, err := c.unpack(enc, body[:len(body)-3], 4); err == nil {
+		t.Error("a cut body was accepted")
+	}
+	_, bomb := c.pack(make([]byte, maxDocuments+1))
+	if _, err := c.unpack(encZstd1, bomb, 1); err == nil {
+		t.Error("a body beyond the bound was unpacked")
+	}
+}
+
+// A released dictionary must stay as it is, or old reports are lost.
+func TestDictionary(t *testing.T) {
+	if got := fmt.Sprintf("%x", hashKey(string(dictionary1))); got != dictionary1Sum {
+		t.Fatalf("dictionary 1 has changed: %s", got)
+	}
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if _, body := c.pack(dictionary1); len(body) > len(dictionary1)/50 {
+		t.Fatalf("the dictionary is not used: %d bytes of %d", len(body), len(dictionary1))
+	}
+}
+
+const dictionary1Sum = "1a5b8004c2e1300e7bd3e687f12294fc"
+
+func FuzzUnpack(f *testing.F) {
+	c, err := newCodec()
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, body := c.pack([]byte("{}"), nil, nil, []byte("[]"))
+	f.Add(int64(encZstd1), body)
+	f.Add(int64(encPlain), []byte{1, 'a', 0, 0, 0})
+	f.Add(int64(encPlain), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, enc int64, body []byte) {
+		parts, err := c.unpack(enc, body, 4)
+		if err != nil {
+			return
+		}
+		_, again := c.pack(parts...)
+		back, err := c.unpack(encZstd1, again, 4)
+		if err != nil || !reflect.DeepEqual(back, parts) {
+			t.Fatalf("%q became %q, %v", parts, back, err)
+		}
+	})
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("MS4wLg")
+	f.Add(position{entry: 7, kind: 2, word: "a.b"}.cursor())
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := parseCursor(s)
+		if err != nil || s == "" {
+			return
+		}
+		if again, err := parseCursor(p.cursor()); err != nil || again != p {
+			t.Fatalf("%q: %+v, %+v, %v", s, p, again, err)
+		}
+	})
+}
+
+func FuzzIDs(f *testing.F) {
+	f.Add("1m8p570g0-1")
+	f.Add("zzzzzzzzz-9223372036854775807")
+	f.Fuzz(func(t *testing.T, s string) {
+		b, n, err := RunID(s).numbers()
+		if err == nil && string(runID(b, n)) != s {
+			t.Fatalf("%q has two spellings: %s", s, runID(b, n))
+		}
+	})
+}
+
+func TestSketch(t *testing.T) {
+	s := newSketch()
+	for i := range 1000 {
+		if got := s.add("big.example"); got < int64(i) {
+			t.Fatalf("after %d: %d, never too little", i, got)
+		}
+	}
+	over := 0
+	for i := range 10_000 {
+		if s.add(fmt.Sprint(i, ".example")) > 0 {
+			over++
+		}
+	}
+	if over > 10 {
+		t.Fatalf("%d of 10,000 new words were taken for old ones", over)
+	}
+}
+
+// Queries over a million rows must use their indexes; a plan that scans or
+// sorts is seen here before it is felt.
+func TestPlans(t *testing.T) {
+	s := openTest(t, Options{})
+	b := &Batch{ID: batchID(1_790_000_000_000)}
+	for _, f := range []Filter{
+		{}, {Outcome: report.OutcomeFailed}, {Reason: report.ReasonBlocked}, {Check: "json"}, {Check: "resource:https://a.example/x"},
+		{Host: "a.example"}, {Label: "l"}, {ID: "i"}, {Tag: "t"}, {Text: "a"}, {Host: "h", Tag: "t", Check: "json", Outcome: report.OutcomeFailed},
+	} {
+		f.Batch = b.ID
+		q, err := newPageQuery(b, f, position{}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := explainPlan(t, s.read, `SELECT x.entry FROM `+q.from+` WHERE `+strings.Join(q.where, " AND ")+` ORDER BY `+q.order+` LIMIT 50`, q.args...)
+		if strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%+v:\n%s", f, plan)
+		}
+	}
+	for _, q := range []string{sqlEntries, sqlClaimRead, sqlDone, sqlSiteRead, sqlSiteHistory,
+		`SELECT n, token, host FROM runs WHERE batch = $1 AND state = 'queued' ORDER BY host_rank, n LIMIT $2`,
+		`UPDATE runs SET state = 'queued' WHERE batch = $1 AND state = 'waiting' AND due_at <= $2`} {
+		n := strings.Count(q, "$")
+		args := make([]any, n)
+		for i := range args {
+			args[i] = 1
+		}
+		plan := explainPlan(t, s.read, q, args...)
+		if strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s:\n%s", q, plan)
+		}
+	}
+}
+
+func explainPlan(t *testing.T, db *sql.DB, query string, args ...any) string {
+	t.Helper()
+	lines, err := collect(context.Background(), db, `EXPLAIN QUERY PLAN `+query, args, func(r *sql.Rows, line *string) error {
+		var a, b, c int
+		return r.Scan(&a, &b, &c, line)
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestHotListsEveryStatement(t *testing.T) {
+	s := openTest(t, Options{})
+	for _, q := range hot {
+		if s.group.stmts[q] == nil {
+			t.Errorf("not prepared: %s", q)
+		}
+	}
+}
+
+func TestGroupsFormUnderLoad(t *testing.T) {
+	s := openTest(t, Options{})
+	var mu sync.Mutex
+	seen := map[*sql.Tx]int{}
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			err := s.group.do(t.Context(), func(g *groupTx) error {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[g.tx]++
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(seen) > 50 {
+		t.Fatalf("100 writes at once took %d transactions", len(seen))
+	}
+}

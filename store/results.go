@@ -1,0 +1,393 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"agentaudit/audit/report"
+)
+
+// ErrCursor is the error for a cursor that is none, or of another filter.
+var ErrCursor = errors.New("not a cursor of this list")
+
+// MaxPage is the largest number of rows on one page.
+const MaxPage = 1000
+
+// Results reads one page of at most limit final rows ([MaxPage] at most), by
+// entry; with [Filter.Text] by what was found. cursor is "" for the first page
+// and [Page.Next] for those that follow. Rows that come while pages are turned
+// show on the pages not yet turned. The error is [ErrNotFound] or [ErrCursor].
+func (s *Store) Results(ctx context.Context, f Filter, cursor string, limit int) (*Page, error) {
+	b, err := s.Batch(ctx, f.Batch)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.page(ctx, b, f, cursor, limit, false)
+	if err != nil {
+		return nil, fmt.Errorf("read results of batch %s: %w", f.Batch, err)
+	}
+	return page, nil
+}
+
+// EachResult calls fn for all final rows that pass the filter, in the order of
+// [Store.Results], with Parts if full is set. It reads page by page: no
+// transaction stays open, and writers are not held up however long fn takes.
+// An error of fn ends it and is returned.
+func (s *Store) EachResult(ctx context.Context, f Filter, full bool, fn func(Row) error) error {
+	b, err := s.Batch(ctx, f.Batch)
+	if err != nil {
+		return err
+	}
+	limit := 500
+	if full {
+		limit = 100
+	}
+	for cursor := ""; ; {
+		page, err := s.page(ctx, b, f, cursor, limit, full)
+		if err != nil {
+			return fmt.Errorf("read results of batch %s: %w", f.Batch, err)
+		}
+		for _, r := range page.Rows {
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// position is what a cursor says: behind which row the next page begins. Kind
+// and Word are only set where a text is searched.
+type position struct {
+	entry int64
+	kind  int // index into textKinds
+	word  string
+}
+
+func (p position) cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.entry, 36) + "." + strconv.Itoa(p.kind) + "." + p.word))
+}
+
+func parseCursor(s string) (p position, err error) {
+	if s == "" {
+		return p, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	parts := strings.SplitN(string(raw), ".", 3)
+	if err != nil || len(parts) != 3 {
+		return p, ErrCursor
+	}
+	var e1, e2 error
+	p.entry, e1 = strconv.ParseInt(parts[0], 36, 64)
+	p.kind, e2 = strconv.Atoi(parts[1])
+	p.word = parts[2]
+	if e1 != nil || e2 != nil || p.entry < 0 || p.kind < 0 || p.kind >= len(textKinds) {
+		return p, ErrCursor
+	}
+	return p, nil
+}
+
+// textKinds are the words in which [Filter.Text] is looked for, in this order.
+var textKinds = []string{kindHost, kindLabel, kindRef}
+
+func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, limit int, full bool) (*Page, error) {
+	pos, err := parseCursor(cursor)
+	if err != nil {
+		return nil, err
+	}
+	limit = min(max(limit, 1), MaxPage)
+	p := &Page{}
+	for {
+		q, err := newPageQuery(b, f, pos, full)
+		if err != nil {
+			return nil, err
+		}
+		// One row more than the page tells whether another page follows.
+		rows, last, err := s.rows(ctx, b, q, limit+1-len(p.Rows))
+		if err != nil {
+			return nil, err
+		}
+		p.Rows = append(p.Rows, rows...)
+		if len(p.Rows) > limit {
+			p.Rows = p.Rows[:limit]
+			before := position{} // the extra row is the first of its kind
+			if len(last) > 1 {
+				before = last[len(last)-2]
+			}
+			before.kind = pos.kind
+			p.Next = before.cursor()
+			return p, nil
+		}
+		if f.Text == "" || pos.kind == len(textKinds)-1 {
+			return p, nil
+		}
+		pos = position{kind: pos.kind + 1}
+	}
+}
+
+// pageQuery is the statement for one page.
+type pageQuery struct {
+	from  string
+	where []string
+	order string
+	args  []any
+	full  bool
+	found string // the column that holds the word found, '' without one
+}
+
+func (q *pageQuery) arg(v any) string {
+	q.args = append(q.args, v)
+	return "$" + strconv.Itoa(len(q.args))
+}
+
+func (q *pageQuery) and(cond string) { q.where = append(q.where, cond) }
+
+// newPageQuery chooses the index that drives the query: the filter that leaves
+// the fewest rows comes first, the others look at each of these. CROSS JOIN
+// keeps SQLite at this order; PostgreSQL chooses for itself.
+func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, error) {
+	q := &pageQuery{full: full, found: "''"}
+	batch, err := b.ID.number()
+	if err != nil {
+		return nil, err
+	}
+	id := q.arg(batch)
+	rest := `CROSS JOIN entries e CROSS JOIN runs r LEFT JOIN results s ON s.batch = x.batch AND s.run = x.run AND x.outcome <> 'cancelled'`
+	if full {
+		rest += ` LEFT JOIN reports p ON p.batch = x.batch AND p.run = x.run AND x.outcome <> 'cancelled'`
+	}
+	type word struct{ kind, word string }
+	var words []word
+	for _, w := range []word{{kindHost, strings.ToLower(f.Host)}, {kindRef, lowerASCII(f.ID)}, {kindLabel, lowerASCII(f.Label)}, {kindTag, f.Tag}} {
+		if w.word != "" {
+			words = append(words, w)
+		}
+	}
+	driver := "x.entry"
+	switch {
+	case f.Text != "":
+		text := lowerASCII(f.Text)
+		driver, q.found = "w.entry", "w.word"
+		q.from = `entry_words w CROSS JOIN entry_results x ` + rest
+		q.and(`w.batch = ` + id + ` AND w.kind = ` + q.arg(textKinds[pos.kind]))
+		from := text
+		if pos.word != "" {
+			from = pos.word
+		}
+		// The bound on word alone lets the index start there.
+		word := q.arg(from)
+		q.and(`w.word >= ` + word + ` AND w.word < ` + q.arg(text+"\U0010FFFF") +
+			` AND (w.word > ` + word + ` OR w.entry > ` + q.arg(pos.entry) + `)`)
+		q.order = "w.word, w.entry"
+		for _, earlier := range textKinds[:pos.kind] {
+			q.and(`NOT EXISTS (SELECT 1 FROM entry_words y WHERE y.batch = ` + id + ` AND y.kind = ` + q.arg(earlier) +
+				` AND y.entry = w.entry AND y.word >= ` + q.arg(text) + ` AND y.word < ` + q.arg(text+"\U0010FFFF") + `)`)
+		}
+	case len(words) > 0:
+		driver = "w.entry"
+		q.from = `entry_words w CROSS JOIN entry_results x ` + rest
+		q.and(`w.batch = ` + id + ` AND w.kind = ` + q.arg(words[0].kind) + ` AND w.word = ` + q.arg(words[0].word))
+		words = words[1:]
+	case f.Check != "":
+		driver = "c.entry"
+		q.from = `entry_checks c CROSS JOIN entry_results x ` + rest
+		q.and(`c.batch = ` + id + ` AND c.check_class = ` + q.arg(CheckClass(f.Check)))
+	default:
+		q.from = `entry_results x ` + rest
+	}
+	if f.Text == "" {
+		q.and(driver + ` > ` + q.arg(pos.entry))
+		q.order = driver
+	}
+	q.and(`x.batch = ` + id + ` AND x.entry = ` + driver + ` AND e.batch = x.batch AND e.n = x.entry AND r.batch = x.batch AND r.n = x.run`)
+	for _, w := range words {
+		q.and(`EXISTS (SELECT 1 FROM entry_words y WHERE y.batch = ` + id + ` AND y.kind = ` + q.arg(w.kind) +
+			` AND y.word = ` + q.arg(w.word) + ` AND y.entry = x.entry)`)
+	}
+	if f.Outcome != "" {
+		q.and(`x.outcome = ` + q.arg(string(f.Outcome)))
+	}
+	if f.Reason != "" {
+		q.and(`x.reason = ` + q.arg(string(f.Reason)))
+	}
+	q.filterCheck(f, id)
+	return q, nil
+}
+
+func (q *pageQuery) filterCheck(f Filter, batch string) {
+	if f.Check == "" {
+		return
+	}
+	status := ""
+	if f.CheckStatus != "" {
+		status = string(f.CheckStatus)
+	}
+	if strings.HasPrefix(q.from, "entry_checks") {
+		if status != "" {
+			q.and(`c.status = ` + q.arg(status))
+		} else {
+			// An entry can fail and warn in one class; it has one row.
+			q.and(`(c.status = 'fail' OR NOT EXISTS (SELECT 1 FROM entry_checks d WHERE d.batch = ` + batch +
+				` AND d.check_class = c.check_class AND d.entry = c.entry AND d.status = 'fail'))`)
+		}
+	} else {
+		cond := `EXISTS (SELECT 1 FROM entry_checks c WHERE c.batch = ` + batch + ` AND c.check_class = ` + q.arg(CheckClass(f.Check)) + ` AND c.entry = x.entry`
+		if status != "" {
+			cond += ` AND c.status = ` + q.arg(status)
+		}
+		q.and(cond + `)`)
+	}
+	if CheckClass(f.Check) == f.Check {
+		return
+	}
+	// One of many ids of its class: it stands in the lists of the result.
+	id, _ := json.Marshal(f.Check)
+	like := q.arg("%" + strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(string(id)) + "%")
+	in := func(column string) string { return column + ` LIKE ` + like + ` ESCAPE '!'` }
+	switch report.Status(status) {
+	case report.Fail:
+		q.and(in("s.failing"))
+	case report.Warn:
+		q.and(in("s.warning"))
+	default:
+		q.and(`(` + in("s.failing") + ` OR ` + in("s.warning") + `)`)
+	}
+}
+
+// lowerASCII is what lower() of the databases does.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// rows runs a page query; it returns the position of each row beside it.
+func (s *Store) rows(ctx context.Context, b *Batch, q *pageQuery, limit int) ([]Row, []position, error) {
+	columns := `x.entry, x.run, x.outcome, x.reason, ` + q.found + `, e.source, e.line, e.input, e.ref, e.label, e.tags, r.target, r.attempt,
+		coalesce(s.detail, ''), coalesce(s.valid, false), coalesce(s.publication, ''), coalesce(s.text_index, ''), coalesce(s.readme, ''),
+		coalesce(s.agents, ''), coalesce(s.failing, '[]'), coalesce(s.warning, '[]'), coalesce(s.started_at, 0), coalesce(s.finished_at, 0)`
+	if q.full {
+		columns += `, p.enc, p.body`
+	}
+	query := `SELECT ` + columns + ` FROM ` + q.from + ` WHERE ` + strings.Join(q.where, " AND ") + ` ORDER BY ` + q.order + ` LIMIT ` + q.arg(limit)
+	batch, err := b.ID.number()
+	if err != nil {
+		return nil, nil, err
+	}
+	type found struct {
+		Row
+		word string
+	}
+	list, err := collect(ctx, s.read, query, q.args, func(r *sql.Rows, v *found) error {
+		var run, started, finished int64
+		var source int
+		var tags, failing, warning string
+		var enc sql.NullInt64
+		var body []byte
+		dest := []any{&v.Entry, &run, &v.Outcome, &v.Reason, &v.word, &source, &v.Line, &v.Input, &v.ID, &v.Label, &tags, &v.Target, &v.Attempts,
+			&v.Detail, &v.Valid, &v.Publication, &v.TextIndex, &v.Readme, &v.Agents, &failing, &warning, &started, &finished}
+		if q.full {
+			dest = append(dest, &enc, &body)
+		}
+		if err := r.Scan(dest...); err != nil {
+			return err
+		}
+		v.Batch, v.Run, v.Source = b.ID, runID(batch, run), sourceName(b.Sources, source)
+		v.StartedAt, v.FinishedAt, v.DurationMs = instant(started), instant(finished), finished-started
+		var errs [3]error
+		v.Tags, errs[0] = decodeList(tags)
+		v.Failing, errs[1] = decodeList(failing)
+		v.Warning, errs[2] = decodeList(warning)
+		if err := errors.Join(errs[:]...); err != nil || !enc.Valid {
+			return err
+		}
+		v.Parts, err = s.codec.unpackParts(packed{enc.Int64, body})
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, at := make([]Row, len(list)), make([]position, len(list))
+	for i, v := range list {
+		rows[i], at[i] = v.Row, position{entry: v.Entry, word: v.word}
+		if q.full && v.Parts == nil {
+			rows[i].Parts = &Parts{} // cancelled, or its documents are no longer kept
+		}
+	}
+	return rows, at, nil
+}
+
+// Parts reads the documents of a run's result. The error is [ErrNotFound].
+func (s *Store) Parts(ctx context.Context, id RunID) (*Parts, error) {
+	batch, n, err := id.numbers()
+	if err != nil {
+		return nil, err
+	}
+	var p packed
+	err = s.read.QueryRowContext(ctx, `SELECT enc, body FROM reports WHERE batch = $1 AND run = $2`, batch, n).Scan(&p.enc, &p.body)
+	if err == sql.ErrNoRows {
+		return nil, fmt.Errorf("run %s has no result: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the result of run %s: %w", id, explain(err))
+	}
+	parts, err := s.codec.unpackParts(p)
+	if err != nil {
+		return nil, fmt.Errorf("read the result of run %s: %w", id, err)
+	}
+	return parts, nil
+}
+
+// Report reads the report of a run's result. The error is [ErrNotFound].
+func (s *Store) Report(ctx context.Context, id RunID) (*report.Report, error) {
+	r := new(report.Report)
+	return r, s.part(ctx, id, func(p *Parts) json.RawMessage { return p.Report }, r)
+}
+
+// Evidence reads what each read of a run left behind. The error is
+// [ErrNotFound].
+func (s *Store) Evidence(ctx context.Context, id RunID) ([]report.Evidence, error) {
+	var e []report.Evidence
+	err := s.part(ctx, id, func(p *Parts) json.RawMessage { return p.Evidence }, &e)
+	return e, err
+}
+
+func (s *Store) part(ctx context.Context, id RunID, which func(*Parts) json.RawMessage, v any) error {
+	p, err := s.Parts(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(which(p), v); err != nil {
+		return fmt.Errorf("read the result of run %s: %w: %w", id, errDamaged, err)
+	}
+	return nil
+}
+
+// FindRun is the run of a target in a batch; readme is the README URL that the
+// list gave, "" for none. The error is [ErrNotFound].
+func (s *Store) FindRun(ctx context.Context, id BatchID, target, readme string) (RunID, error) {
+	batch, err := id.number()
+	if err != nil {
+		return "", err
+	}
+	var n int64
+	err = s.read.QueryRowContext(ctx, `SELECT run FROM run_keys WHERE batch = $1 AND key = $2`, batch, runKey(target, readme)).Scan(&n)
+	if err == sql.ErrNoRows {
+		return "", fmt.Errorf("%.200q in batch %s: %w", target, id, ErrNotFound)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find %.200q in batch %s: %w", target, id, explain(err))
+	}
+	return runID(batch, n), nil
+}

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Due is a run to be handed to the queue.
+type Due struct {
+	Run RunID
+	// Token belongs into the id of the task: it changes with every claim, so
+	// that a task which is still being acknowledged is not taken for the one
+	// of the next attempt.
+	Token int64
+	Host  string
+}
+
+// batchShare is what TakeDue gives one batch.
+type batchShare struct {
+	id, take int64
+}
+
+// TakeDue marks up to limit due runs of a class as enqueued and returns them,
+// for the caller to hand to the queue. All open batches get the same share, in
+// turn; what small ones leave goes to the larger. Inside a batch the hosts
+// take turns: the first run of every host, then the second.
+func (s *Store) TakeDue(ctx context.Context, class Class, limit int) ([]Due, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	now := s.now()
+	ids, err := collect(ctx, s.read, `SELECT id FROM batches WHERE state IN ('queued', 'running') AND class = $1 AND open_runs > 0
+		ORDER BY open_runs, id`, []any{string(class)}, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	// Most calls find nothing to do; they must not take the writer's lock.
+	some := false
+	for _, id := range ids {
+		err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE batch = $1 AND state = 'queued')
+			OR EXISTS (SELECT 1 FROM runs WHERE batch = $1 AND state = 'waiting' AND due_at <= $2)`, id, now).Scan(&some)
+		if err != nil {
+			return nil, explain(err)
+		}
+		if some {
+			break
+		}
+	}
+	if !some {
+		return nil, nil
+	}
+	var taken [][]Due
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
+		taken = nil
+		left := limit
+		for i, id := range ids {
+			share := (left + len(ids) - i - 1) / (len(ids) - i)
+			runs, err := takeDue(ctx, tx, id, now, share)
+			if err != nil {
+				return err
+			}
+			left -= len(runs)
+			taken = append(taken, runs)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take due runs: %w", err)
+	}
+	return deal(taken), nil
+}
+
+func takeDue(ctx context.Context, tx *sql.Tx, batch, now int64, limit int) ([]Due, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	// The state is read again here: the batch may have been paused since.
+	var open bool
+	err := tx.QueryRowContext(ctx, `SELECT state IN ('queued', 'running') FROM batches WHERE id = $1`, batch).Scan(&open)
+	if err != nil || !open {
+		return nil, err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'queued' WHERE batch = $1 AND state = 'waiting' AND due_at <= $2`, batch, now); err != nil {
+		return nil, err
+	}
+	type row struct {
+		n int64
+		Due
+	}
+	runs, err := collect(ctx, tx, `SELECT n, token, host FROM runs WHERE batch = $1 AND state = 'queued' ORDER BY host_rank, n LIMIT $2`,
+		[]any{batch, limit}, func(r *sql.Rows, v *row) error {
+			err := r.Scan(&v.n, &v.Token, &v.Host)
+			v.Run = runID(batch, v.n)
+			return err
+		})
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	mark, err := tx.PrepareContext(ctx, `UPDATE runs SET state = 'enqueued', enqueued_at = $1 WHERE batch = $2 AND n = $3`)
+	if err != nil {
+		return nil, err
+	}
+	defer mark.Close()
+	due := make([]Due, len(runs))
+	for i, r := range runs {
+		due[i] = r.Due
+		if _, err := mark.ExecContext(ctx, now, batch, r.n); err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
+// deal mixes the runs of several batches, one of each in turn.
+func deal(hands [][]Due) []Due {
+	var out []Due
+	for i := 0; ; i++ {
+		some := false
+		for _, h := range hands {
+			if i < len(h) {
+				out = append(out, h[i])
+				some = true
+			}
+		}
+		if !some {
+			return out
+		}
+	}
+}
+
+// Unqueue puts runs back that [Store.TakeDue] gave and the queue did not take.
+// Runs that were claimed meanwhile are left alone.
+func (s *Store) Unqueue(ctx context.Context, runs []Due) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		for _, d := range runs {
+			batch, n, err := d.Run.numbers()
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'queued', enqueued_at = 0
+				WHERE batch = $1 AND n = $2 AND token = $3 AND state = 'enqueued'`, batch, n, d.Token); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("put runs back: %w", err)
+	}
+	return nil
+}
+
+// Forgotten lists runs of a class that were handed to the queue before a time
+// and not claimed since, longest first, and marks them as handed over now. To
+// enqueue them once more is harmless: the task has the same id.
+func (s *Store) Forgotten(ctx context.Context, class Class, before time.Time, limit int) ([]Due, error) {
+	var due []Due
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		type row struct {
+			batch, n int64
+			Due
+		}
+		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.token, r.host FROM batches b CROSS JOIN runs r
+			WHERE b.state IN ('queued', 'running') AND b.class = $1
+			AND r.batch = b.id AND r.state = 'enqueued' AND r.enqueued_at <= $2 ORDER BY r.enqueued_at, r.batch, r.n LIMIT $3`,
+			[]any{string(class), before.UnixMilli(), limit}, func(r *sql.Rows, v *row) error {
+				err := r.Scan(&v.batch, &v.n, &v.Token, &v.Host)
+				v.Run = runID(v.batch, v.n)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		due = make([]Due, len(rows))
+		for i, r := range rows {
+			due[i] = r.Due
+			if _, err := tx.ExecContext(ctx, `UPDATE runs SET enqueued_at = $1 WHERE batch = $2 AND n = $3`, s.now(), r.batch, r.n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list forgotten runs: %w", err)
+	}
+	return due, nil
+}
+
+// Load counts runs on their way.
+type Load struct {
+	// Enqueued counts runs handed to the queue and not claimed, by class.
+	Enqueued map[Class]int64
+	Running  int64
+	// NextDue is when the next waiting run of an open batch is due, zero if
+	// none waits.
+	NextDue time.Time
+}
+
+// Load reads the numbers of runs on their way. They are bounded by the depth
+// of the queue, and so is the cost.
+func (s *Store) Load(ctx context.Context) (Load, error) {
+	l := Load{Enqueued: map[Class]int64{}}
+	type row struct {
+		class             Class
+		enqueued, running int64
+		next              sql.NullInt64
+	}
+	rows, err := collect(ctx, s.read, `SELECT b.class,
+		(SELECT count(*) FROM runs r WHERE r.batch = b.id AND r.state = 'enqueued'),
+		(SELECT count(*) FROM runs r WHERE r.batch = b.id AND r.state = 'running'),
+		(SELECT min(due_at) FROM runs r WHERE r.batch = b.id AND r.state = 'waiting' AND b.state IN ('queued', 'running'))
+		FROM batches b WHERE b.open_runs > 0`, nil,
+		func(r *sql.Rows, v *row) error { return r.Scan(&v.class, &v.enqueued, &v.running, &v.next) })
+	if err != nil {
+		return l, fmt.Errorf("count runs on their way: %w", err)
+	}
+	for _, r := range rows {
+		l.Enqueued[r.class] += r.enqueued
+		l.Running += r.running
+		if next := instant(r.next.Int64); r.next.Valid && (l.NextDue.IsZero() || next.Before(l.NextDue)) {
+			l.NextDue = next
+		}
+	}
+	return l, nil
+}
+
+// RenewLeases prolongs the leases of all runs of a worker, and returns how many
+// it holds.
+func (s *Store) RenewLeases(ctx context.Context, worker string, lease time.Duration) (int64, error) {
+	var held int64
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `UPDATE runs SET lease_until = $1 WHERE state = 'running' AND worker = $2`,
+			s.now()+lease.Milliseconds(), worker)
+		if err != nil {
+			return err
+		}
+		held, err = res.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("renew leases of %s: %w", worker, err)
+	}
+	return held, nil
+}
+
+// ExpireLeases puts runs back whose lease has ended: their worker is gone. It
+// returns how many there were.
+func (s *Store) ExpireLeases(ctx context.Context) (int64, error) {
+	return s.putBack(ctx, `state = 'running' AND lease_until <= $1`)
+}
+
+// ResetRunning puts back all runs that are marked as enqueued or running. It is
+// for the sole owner of a store at its start: nobody can hold them any more.
+// It returns how many runs were under way.
+func (s *Store) ResetRunning(ctx context.Context) (int64, error) {
+	return s.putBack(ctx, `state = 'running' AND $1 = $1`, `UPDATE runs SET state = 'queued', enqueued_at = 0 WHERE state = 'enqueued'`)
+}
+
+func (s *Store) putBack(ctx context.Context, which string, also ...string) (int64, error) {
+	var lost int64
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		t := s.newGroupTx(ctx, tx)
+		type row struct {
+			batch, n int64
+			state    BatchState
+		}
+		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.`+which,
+			[]any{t.now}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.state) })
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.state == StateCancelled {
+				if err := t.cancelRun(r.batch, r.n); err != nil {
+					return err
+				}
+				continue
+			}
+			if _, err := t.exec(`UPDATE runs SET state = 'queued', lost = lost + 1, worker = '', lease_until = 0 WHERE batch = $1 AND n = $2`, r.batch, r.n); err != nil {
+				return err
+			}
+		}
+		lost = int64(len(rows))
+		for _, q := range also {
+			if _, err := tx.ExecContext(ctx, q); err != nil {
+				return err
+			}
+		}
+		return t.flush()
+	})
+	if err != nil {
+		return 0, fmt.Errorf("put back runs of workers that are gone: %w", err)
+	}
+	return lost, nil
+}

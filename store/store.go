@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Access says what a process wants with the store.
+type Access int
+
+const (
+	// Own is for the one process that feeds and works (run, serve). It takes
+	// DIR/lock and creates and migrates what is missing. The error for a
+	// directory in use is a [*LockedError].
+	Own Access = iota
+	// Shared reads and writes beside an owner (pause, cancel, retry). It
+	// creates nothing.
+	Shared
+	// ReadOnly only reads, also beside an owner (results, batches).
+	ReadOnly
+)
+
+// Options are the settings of a store; the zero value owns the directory.
+type Options struct {
+	Access Access
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Log hears of migrations; nil is silence.
+	Log *slog.Logger
+	// SmallBatch is the number of runs up to which a batch is [ClassSmall];
+	// 0 is 200: what a few workers do in seconds.
+	SmallBatch int
+	// GroupEvery is the least time between two shared transactions of the
+	// small writes (claims, results); 0 is 5 ms. Under load it makes groups of
+	// what would be a transaction each; an idle store writes at once.
+	GroupEvery time.Duration
+}
+
+// Store is an open store, safe for concurrent use.
+type Store struct {
+	o       Options
+	d       dialect
+	lock    *fileLock
+	write   *sql.DB // nil when read-only
+	read    *sql.DB
+	group   *grouper
+	codec   *codec
+	intakes intakes
+}
+
+// databaseFile is the name of the SQLite file in a data directory.
+const databaseFile = "agentaudit.db"
+
+// Open opens the store in a data directory. With [Shared] and [ReadOnly] a
+// directory without a store is [ErrNotFound], and one written by another
+// version of the program is [ErrSchema].
+func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.SmallBatch == 0 {
+		o.SmallBatch = 200
+	}
+	if o.GroupEvery == 0 {
+		o.GroupEvery = 5 * time.Millisecond
+	}
+	if scheme, _, ok := strings.Cut(source, "://"); ok {
+		return nil, fmt.Errorf("%s:// stores are not supported by this build; give a data directory", scheme)
+	}
+	s := &Store{o: o, d: sqliteDialect}
+	defer func() {
+		if err != nil {
+			s.Close()
+			err = fmt.Errorf("open the store in %s: %w", source, explain(err))
+		}
+	}()
+	if s.codec, err = newCodec(); err != nil {
+		return nil, err
+	}
+	if err := s.openSQLite(ctx, source); err != nil {
+		return nil, err
+	}
+	if s.write != nil {
+		if s.group, err = newGrouper(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Store) openSQLite(ctx context.Context, dir string) (err error) {
+	file := filepath.Join(dir, databaseFile)
+	if s.o.Access == Own {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		if s.lock, err = lockDir(dir); err != nil {
+			return err
+		}
+	} else if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("nothing is stored there yet: %w", ErrNotFound)
+	} else if err != nil {
+		return err
+	}
+	if s.o.Access != ReadOnly {
+		s.write, err = sql.Open("sqlite", sqliteDSN(file, false))
+		if err != nil {
+			return err
+		}
+		// SQLite has one writer; a second connection would only wait.
+		s.write.SetMaxOpenConns(1)
+		if s.o.Access == Own {
+			if err := s.migrate(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if s.read, err = sql.Open("sqlite", sqliteDSN(file, true)); err != nil {
+		return err
+	}
+	s.read.SetMaxOpenConns(8)
+	s.read.SetMaxIdleConns(4)
+	return s.checkSchema(ctx)
+}
+
+// sqliteDSN gives each connection its pragmas: set once on an open pool they
+// would reach one connection only.
+func sqliteDSN(file string, read bool) string {
+	var b strings.Builder
+	b.WriteString("file:")
+	// In a file: URI these have a meaning of their own.
+	b.WriteString(strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
+	b.WriteString("?_pragma=busy_timeout(10000)")
+	if read {
+		// temp_store 2: a sort must not need a writable temp directory.
+		b.WriteString("&_pragma=query_only(1)&_pragma=cache_size(-8192)&_pragma=temp_store(2)")
+	} else {
+		// NORMAL in WAL mode: a crash of the process loses nothing, a power
+		// cut at most the last moments, and the file stays sound either way.
+		b.WriteString("&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(normal)")
+		// The index that finds duplicates is written all over during intake:
+		// 32 MB hold it for a list of a million.
+		b.WriteString("&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)")
+	}
+	return b.String()
+}
+
+// Close waits for writes under way and gives up the lock.
+func (s *Store) Close() error {
+	var errs []error
+	if s.group != nil {
+		s.group.close()
+	}
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.codec != nil {
+		s.codec.close()
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	var one int
+	return explain(s.read.QueryRowContext(ctx, `SELECT 1 FROM schema_version LIMIT 1`).Scan(&one))
+}
+
+func (s *Store) now() int64 { return s.o.Now().UnixMilli() }
+
+// instant is the time behind a column, the zero time for 0.
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// millis is the column value of a time.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// inTx runs f in a transaction of the writer: all of it or nothing.
+func (s *Store) inTx(ctx context.Context, f func(tx *sql.Tx) error) error {
+	if s.write == nil {
+		return ErrReadOnly
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return explain(err)
+	}
+	return explain(tx.Commit())
+}

@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"testing"
+
+	"agentaudit/store"
+	"agentaudit/store/storetest"
+)
+
+// opener opens the same empty database anew each time it is called within one
+// test; reopen after Close finds what was written.
+type opener func(t *testing.T, o store.Options) *store.Store
+
+// Exercise runs the behaviour that every database must show.
+func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
+	for _, c := range []struct {
+		name string
+		f    func(t *testing.T, open opener)
+	}{
+		{"Intake", testIntake},
+		{"IntakeOrderAndTags", testIntakeNotes},
+		{"IntakeConflicts", testIntakeConflicts},
+		{"DiscardIntake", testDiscardIntake},
+		{"EmptyBatch", testEmptyBatch},
+		{"IDs", testIDs},
+		{"FairShares", testFairShares},
+		{"HostsTakeTurns", testHostsTakeTurns},
+		{"Unqueue", testUnqueue},
+		{"Forgotten", testForgotten},
+		{"ClaimAndFinish", testClaimAndFinish},
+		{"ClaimRefusals", testClaimRefusals},
+		{"LateWriterWritesNothing", testLateWriter},
+		{"RetryKeeps", testRetryKeeps},
+		{"Release", testRelease},
+		{"Leases", testLeases},
+		{"ResetRunning", testResetRunning},
+		{"ConcurrentFinish", testConcurrentFinish},
+		{"PauseResume", testPauseResume},
+		{"Cancel", testCancel},
+		{"CancelIntake", testCancelIntake},
+		{"RetryBatch", testRetryBatch},
+		{"RetryCancelled", testRetryCancelled},
+		{"Rows", testRows},
+		{"Filters", testFilters},
+		{"TextSearch", testTextSearch},
+		{"Pages", testPages},
+		{"Cursors", testCursors},
+		{"SiteOverTime", testSiteOverTime},
+		{"SiteAfterRetry", testSiteAfterRetry},
+		{"Batches", testBatches},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.f(t, fresh(t))
+		})
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	Exercise(t, func(t *testing.T) opener {
+		dir := t.TempDir()
+		return func(t *testing.T, o store.Options) *store.Store { return storetest.Open(t, dir, o) }
+	})
+}
