@@ -58,7 +58,7 @@ func certificateSentence(host string, err *tls.CertificateVerificationError) (me
 		if len(err.UnverifiedCertificates) > 0 && !c.Equal(err.UnverifiedCertificates[0]) {
 			whose = "an issuer's certificate in the chain of " + host
 		}
-		// A certificate can be both in nobody's clock; what is over comes first.
+		// x509 has one reason for too early and too late.
 		if time.Now().Before(c.NotBefore) {
 			return fmt.Sprintf("%s is not valid before %s", whose, c.NotBefore.UTC().Format(time.DateOnly)),
 				"Check the clock of the machine that issued the certificate."

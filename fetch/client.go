@@ -50,8 +50,9 @@ type Config struct {
 	// Admit is asked once per visit and host, after the lookup and before the
 	// first connection: manners over all visits together. addrs are the
 	// addresses that may be connected to, in order, at most Limits.Addresses.
-	// It may wait; an error makes the read fail with [KindBusy]. release is
-	// called when the visit is closed. nil means no manners.
+	// It may wait as long as ctx lasts; an error makes the read fail with
+	// [KindBusy]. release, unless nil, is called when the visit is closed. A nil
+	// Admit means no manners.
 	Admit func(ctx context.Context, host string, addrs []netip.Addr) (release func(), err error)
 }
 

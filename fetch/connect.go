@@ -130,9 +130,10 @@ func (h *host) handshake(ctx context.Context, raw net.Conn, addr netip.AddrPort,
 	cfg := h.v.c.tls.Clone()
 	cfg.ServerName = strings.Trim(h.name, "[]")
 	cfg.ClientSessionCache = &h.session
-	c := newConn(raw, tls.Client(raw, cfg), addr)
+	secure := tls.Client(raw, cfg)
+	c := newConn(raw, secure, addr)
 	release := c.guard(ctx, deadline)
-	err := c.tls.HandshakeContext(context.Background())
+	err := secure.HandshakeContext(context.Background())
 	t.TLS = time.Since(started)
 	if !release() && err == nil {
 		err = context.Cause(ctx)
@@ -141,7 +142,7 @@ func (h *host) handshake(ctx context.Context, raw net.Conn, addr netip.AddrPort,
 		c.abort()
 		return nil, err
 	}
-	c.version = c.tls.ConnectionState().Version
+	c.version = secure.ConnectionState().Version
 	t.TLSVersion = c.version
 	return c, nil
 }

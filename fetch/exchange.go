@@ -3,7 +3,6 @@ package fetch
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -59,16 +58,19 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, reader
 // which counts header bytes.
 type conn struct {
 	raw     net.Conn
-	tls     *tls.Conn
+	stream  net.Conn // TLS over raw
 	br      *bufio.Reader
 	addr    netip.AddrPort
 	version uint16
 	// headerLeft is how many bytes may still be read while a header is parsed.
 	headerLeft int64
+	// readErr is why the last Read failed. The parser of net/http takes a line
+	// that was cut off for a whole one and forgets the error.
+	readErr error
 }
 
-func newConn(raw net.Conn, t *tls.Conn, addr netip.AddrPort) *conn {
-	c := &conn{raw: raw, tls: t, addr: addr, br: readers.Get().(*bufio.Reader), headerLeft: math.MaxInt64}
+func newConn(raw, stream net.Conn, addr netip.AddrPort) *conn {
+	c := &conn{raw: raw, stream: stream, addr: addr, br: readers.Get().(*bufio.Reader), headerLeft: math.MaxInt64}
 	c.br.Reset(c)
 	return c
 }
@@ -76,13 +78,15 @@ func newConn(raw net.Conn, t *tls.Conn, addr netip.AddrPort) *conn {
 // Read implements io.Reader for the buffer.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.headerLeft <= 0 {
+		c.readErr = errHeaderLimit
 		return 0, errHeaderLimit
 	}
 	if int64(len(p)) > c.headerLeft {
 		p = p[:c.headerLeft]
 	}
-	n, err := c.tls.Read(p)
+	n, err := c.stream.Read(p)
 	c.headerLeft -= int64(n)
+	c.readErr = err
 	return n, err
 }
 
@@ -102,7 +106,7 @@ func (c *conn) abort() {
 
 // closePolitely says goodbye (close_notify) on a connection between reads.
 func (c *conn) closePolitely() {
-	c.tls.Close()
+	c.stream.Close()
 	c.drop()
 }
 
@@ -116,7 +120,7 @@ func (c *conn) drop() {
 // connection can take another one. Errors are [*exchangeError].
 func (c *conn) exchange(r *read, h *host) (resp *Response, keep bool, err error) {
 	limits := &h.v.c.limits
-	if _, err := c.tls.Write(h.request(r)); err != nil {
+	if _, err := c.stream.Write(h.request(r)); err != nil {
 		return nil, false, &exchangeError{phase: phaseRequest, err: fmt.Errorf("%w: %w", errStale, err)}
 	}
 	c.headerLeft = limits.HeaderBytes
@@ -161,6 +165,10 @@ func (c *conn) readHeader(interim int) (*http.Response, error) {
 	for n := 0; ; n++ {
 		answer, err := http.ReadResponse(c.br, nil)
 		switch {
+		case c.readErr == io.EOF:
+			return nil, io.ErrUnexpectedEOF
+		case c.readErr != nil:
+			return nil, c.readErr
 		case err != nil:
 			return nil, err
 		case answer.ProtoMajor != 1 || answer.StatusCode < 100 || answer.StatusCode == http.StatusSwitchingProtocols:

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -151,42 +152,32 @@ func connectFailed(host string, failures []dialFailure, limit time.Duration) *Er
 	if len(failures) == 0 { // out of time before the first attempt
 		return e
 	}
+	if isPolicyFailure(e, failures) {
+		return e
+	}
+	failures = telling(failures)
 	first := failures[0]
 	e.Addr, e.Err = first.addr, first.err
 	where := fmt.Sprintf("%s (%s)", host, first.addr.Addr())
 	if len(failures) > 1 {
 		where = fmt.Sprintf("%s (%s and %d more)", host, first.addr.Addr(), len(failures)-1)
 	}
-	all := func(is func(error) bool) bool {
-		for _, f := range failures {
-			if !is(f.err) {
-				return false
-			}
-		}
-		return true
-	}
-	onlyV6 := all(isUnreachable)
-	for _, f := range failures {
-		onlyV6 = onlyV6 && f.addr.Addr().Is6()
-		if isPolicy(f.err) {
-			e.Kind, e.Addr, e.Err = KindRefused, f.addr, f.err
-			e.message = fmt.Sprintf("a connection to %s was refused by our own address check", f.addr)
-			return e
-		}
+	all := func(is func(dialFailure) bool) bool {
+		return !slices.ContainsFunc(failures, func(f dialFailure) bool { return !is(f) })
 	}
 	switch {
-	case all(isOwnTrouble):
+	case all(func(f dialFailure) bool { return isOwnTrouble(f.err) && !f.noIPv6() }):
 		e.Kind = KindBusy
 		e.message = fmt.Sprintf("this machine could not open a connection to %s: it has run out of room or is not allowed to", host)
 		e.advice = "Raise the limit of open files, lower the concurrency, or allow outgoing connections to port 443."
-	case all(isRefused):
+	case all(func(f dialFailure) bool { return errors.Is(f.err, syscall.ECONNREFUSED) }):
 		e.message = fmt.Sprintf("%s refuses connections on port 443", where)
-	case onlyV6:
+	case all(dialFailure.noIPv6):
 		e.message = fmt.Sprintf("%s has IPv6 addresses only, and there is no way to them from here", host)
 		e.advice = "Check that the site is reachable over IPv6; adding an IPv4 address makes it reachable for everyone."
-	case all(isUnreachable):
+	case all(dialFailure.unreachable):
 		e.message = fmt.Sprintf("there is no way through the network to %s", where)
-	case all(isTimeout):
+	case all(func(f dialFailure) bool { return isTimeout(f.err) }):
 		e.message = fmt.Sprintf("%s did not accept a connection on port 443 within %s", where, span(limit))
 	default:
 		e.message = fmt.Sprintf("%s accepts no connection on port 443", where)
@@ -194,10 +185,34 @@ func connectFailed(host string, failures []dialFailure, limit time.Duration) *Er
 	return e
 }
 
-func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// isPolicyFailure fills in e if our own check at connect time said no.
+func isPolicyFailure(e *Error, failures []dialFailure) bool {
+	i := slices.IndexFunc(failures, func(f dialFailure) bool { return isPolicy(f.err) })
+	if i < 0 {
+		return false
+	}
+	e.Kind, e.Addr, e.Err = KindRefused, failures[i].addr, failures[i].err
+	e.message = fmt.Sprintf("a connection to %s was refused by our own check of addresses", e.Addr)
+	return true
+}
 
-func isUnreachable(err error) bool {
-	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH)
+// telling leaves out that this machine has no IPv6 where IPv4 failed as well:
+// the latter is what the site can do something about.
+func telling(failures []dialFailure) []dialFailure {
+	if rest := slices.DeleteFunc(slices.Clone(failures), dialFailure.noIPv6); len(rest) > 0 {
+		return rest
+	}
+	return failures
+}
+
+func (f dialFailure) unreachable() bool {
+	return errors.Is(f.err, syscall.ENETUNREACH) || errors.Is(f.err, syscall.EHOSTUNREACH) || f.noIPv6()
+}
+
+// noIPv6 knows the ways in which kernels say that they have no IPv6.
+func (f dialFailure) noIPv6() bool {
+	return f.addr.Addr().Is6() && (errors.Is(f.err, syscall.ENETUNREACH) ||
+		errors.Is(f.err, syscall.EADDRNOTAVAIL) || errors.Is(f.err, syscall.EAFNOSUPPORT))
 }
 
 func isTimeout(err error) bool {

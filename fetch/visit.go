@@ -149,7 +149,10 @@ func (h *host) take(ctx context.Context) *Error {
 	if ctx.Err() == nil {
 		select {
 		case h.turn <- struct{}{}:
-			return nil
+			if ctx.Err() == nil {
+				return nil
+			}
+			h.give()
 		case <-ctx.Done():
 		}
 	}

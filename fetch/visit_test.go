@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -57,4 +58,10 @@ func TestOneLookupAndOneHandshakeForAllReadsOfAHost(t *testing.T) {
 			t.Errorf("loopback %v: %+v, %d lookups, %v", loopback, st, site.Lookups(), n.Dials())
 		}
 	}
+}
+
+func addrPort(addr string) netip.AddrPort { return addrPortOf(addr, 443) }
+
+func addrPortOf(addr string, port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(addr), port)
 }

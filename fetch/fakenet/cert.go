@@ -97,12 +97,12 @@ func parse(der []byte) *x509.Certificate {
 }
 
 // config is the TLS configuration of a host, made when it is first needed.
-func (a *authority) config(host string, kind CertKind) (*tls.Config, error) {
+func (a *authority) config(host string, kind CertKind) *tls.Config {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := certName{host, kind}
 	if cfg := a.configs[name]; cfg != nil {
-		return cfg, nil
+		return cfg
 	}
 	cfg := &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{a.issue(host, kind)}, PrivateKey: a.leafKey}},
@@ -112,7 +112,7 @@ func (a *authority) config(host string, kind CertKind) (*tls.Config, error) {
 		cfg.ClientAuth = tls.RequireAnyClientCert
 	}
 	a.configs[name] = cfg
-	return cfg, nil
+	return cfg
 }
 
 // issue needs mu.

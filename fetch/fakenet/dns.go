@@ -16,8 +16,26 @@ type Answer struct {
 	Addrs []netip.Addr
 	// Alias makes the name a CNAME of another.
 	Alias string
-	// Failure is what goes wrong instead.
-	Failure DNSFailure
+	// Failure is what goes wrong instead, for one family alone if FailureOf
+	// says "A" or "AAAA" (only seen by [Net.DNSServer]).
+	Failure   DNSFailure
+	FailureOf string
+
+	// The rest is for [Net.DNSServer] alone.
+
+	// TTL is the life of records and negative answers in seconds; 0 means 300.
+	TTL uint32
+	// NoSOA leaves out the record that says how long a negative answer holds.
+	NoSOA bool
+	// Truncated cuts the answer over UDP, so that TCP has to be used.
+	Truncated bool
+	// Forged sends answers of a stranger first: with another id, to another
+	// question, and bytes that are no message.
+	Forged bool
+	// Partial leaves the target of an Alias for another query.
+	Partial bool
+	// NoEDNS answers FORMERR to queries with an OPT record.
+	NoEDNS bool
 }
 
 // DNSFailure is a way for a lookup to fail.
@@ -28,6 +46,8 @@ const (
 	NoFailure DNSFailure = iota
 	NXDomain
 	ServFail
+	// RefusedQuery is the server's policy (REFUSED).
+	RefusedQuery
 	// Silence: no answer until the visitor gives up.
 	Silence
 )
@@ -58,11 +78,11 @@ func (s *Site) DNS(answers ...Answer) *Site {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answer, s.asked = answers, 0
+	s.answer, s.asked, s.queries = answers, 0, nil
 	return s
 }
 
-// Lookups is how often the DNS was asked for the site.
+// Lookups is how often [Net.Resolver] was asked for the site.
 func (s *Site) Lookups() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -76,6 +96,26 @@ func (s *Site) nextAnswer() Answer {
 	a := s.answer[min(s.asked, len(s.answer)-1)]
 	s.asked++
 	return a
+}
+
+// nextQuery is the answer of the next query for one family.
+func (s *Site) nextQuery(qtype string) Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queries == nil {
+		s.queries = map[string]int{}
+	}
+	a := s.answer[min(s.queries[qtype], len(s.answer)-1)]
+	s.queries[qtype]++
+	return a
+}
+
+// Queries is how often [Net.DNSServer] was asked for a family of the site, "A"
+// or "AAAA".
+func (s *Site) Queries(qtype string) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.queries[qtype]
 }
 
 // maxAliases bounds CNAME chains as the real resolver does.
@@ -102,6 +142,8 @@ func (r resolver) Lookup(ctx context.Context, host string, _ bool) ([]netip.Addr
 			return nil, notFound(host)
 		case ServFail:
 			return nil, &resolve.Error{Host: host, Detail: "its name servers fail (SERVFAIL)"}
+		case RefusedQuery:
+			return nil, &resolve.Error{Host: host, Detail: "the name server refuses to answer (REFUSED)"}
 		case Silence:
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -2,10 +2,12 @@ package fakenet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -126,7 +128,11 @@ func Drip(head, body string, every time.Duration) http.Handler {
 	return Raw(func(c net.Conn) {
 		io.WriteString(c, head)
 		for i := 0; ; i++ {
-			time.Sleep(every)
+			// The wait ends early when the visitor leaves.
+			c.SetReadDeadline(time.Now().Add(every))
+			if _, err := io.Copy(io.Discard, c); !errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
 			if _, err := c.Write([]byte{body[i%len(body)]}); err != nil {
 				return
 			}

@@ -2,6 +2,7 @@ package fakenet
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Options struct {
 type Net struct {
 	ca      *authority
 	http    *http.Server
+	tls     *tls.Config
 	conns   *connQueue
 	loop    *loopback // nil without Options.Loopback
 	missing http.Handler
@@ -44,6 +46,8 @@ type Net struct {
 	stats   map[string]*HostStats // by host
 	open    map[net.Conn]struct{}
 	closed  bool
+	stops   []func()
+	onHello func(*tls.ClientHelloInfo)
 	serving sync.WaitGroup
 }
 
@@ -73,6 +77,7 @@ func New(o Options) *Net {
 	if o.Loopback {
 		n.loop = newLoopback()
 	}
+	n.tls = &tls.Config{GetConfigForClient: n.configFor, NextProtos: []string{"http/1.1"}}
 	n.http = &http.Server{
 		Handler: http.HandlerFunc(n.serveHTTP),
 		// What strangers' servers complain of is of no interest.
@@ -82,14 +87,19 @@ func New(o Options) *Net {
 	return n
 }
 
-// Close ends all connections and servers and waits for them.
+// Close ends all connections and servers and waits for them; handlers must
+// return when their connection is closed.
 func (n *Net) Close() {
 	n.mu.Lock()
 	n.closed = true
 	for c := range n.open {
 		c.Close()
 	}
+	stops := n.stops
 	n.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
 	n.http.Close()
 	n.conns.Close()
 	if n.loop != nil {
@@ -209,8 +219,9 @@ func (n *Net) connect(addr netip.AddrPort) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	n.open[server] = struct{}{}
-	n.serving.Go(func() { n.serve(server, addr.Addr()) })
-	return client, nil
+	l := &link{net: n}
+	n.serving.Go(func() { n.serve(&serverConn{Conn: server, link: l, addr: addr.Addr()}) })
+	return &clientConn{client, l}, nil
 }
 
 // Dials lists all attempts to connect so far, in order.

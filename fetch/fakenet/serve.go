@@ -45,59 +45,59 @@ func (n *Net) statsOf(host string) *HostStats {
 	return s
 }
 
-func (n *Net) count(host string, f func(*HostStats)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	f(n.statsOf(host))
-}
-
 // serve is the server's side of one connection up to the finished handshake.
-func (n *Net) serve(raw net.Conn, at netip.Addr) {
-	c := &serverConn{Conn: raw, net: n}
-	var greeted bool
-	cfg := &tls.Config{
-		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			s := n.siteFor(hello.ServerName, at)
-			if s == nil {
-				return nil, errUnknownName
-			}
-			c.host = s.host
-			n.count(s.host, func(st *HostStats) { st.Connections++ })
-			s.mu.RLock()
-			greet, kind := s.greet, s.cert
-			s.mu.RUnlock()
-			if greet != nil {
-				greeted = true
-				greet(c)
-				return nil, errGreeted
-			}
-			return n.ca.config(s.host, kind)
-		},
-		// A listener of net/http would set this.
-		NextProtos: []string{"http/1.1"},
-	}
-	t := tls.Server(c, cfg)
+func (n *Net) serve(c *serverConn) {
+	// One configuration for all, since session tickets hang on it.
+	t := tls.Server(c, n.tls)
 	if err := t.HandshakeContext(context.Background()); err != nil {
-		if !greeted {
+		if !c.greeted {
 			// Let the alert arrive before the end of the connection.
-			closeWrite(raw)
+			closeWrite(c)
 		}
 		c.Close()
 		return
 	}
-	n.count(c.host, func(st *HostStats) {
-		st.Handshakes++
-		if t.ConnectionState().DidResume {
-			st.Resumed++
-		}
-		st.Open++
-		st.MaxOpen = max(st.MaxOpen, st.Open)
-	})
-	c.counted = true
+	c.link.shaken(t.ConnectionState().DidResume)
 	if !n.conns.push(t) {
 		c.Close()
 	}
 }
+
+// configFor answers a TLS hello.
+func (n *Net) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	c := hello.Conn.(*serverConn)
+	n.mu.Lock()
+	onHello := n.onHello
+	n.mu.Unlock()
+	if onHello != nil {
+		onHello(hello)
+	}
+	s := n.siteFor(hello.ServerName, c.addr)
+	if s == nil {
+		return nil, errUnknownName
+	}
+	c.link.arrived(s.host)
+	s.mu.RLock()
+	greet, kind := s.greet, s.cert
+	s.mu.RUnlock()
+	if greet != nil {
+		c.greeted = true
+		greet(c)
+		return nil, errGreeted
+	}
+	return n.ca.config(s.host, kind), nil
+}
+
+// OnHello lets f see every TLS hello before it is answered.
+func (n *Net) OnHello(f func(*tls.ClientHelloInfo)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.onHello = f
+}
+
+// ServerTLS is a configuration with a good certificate for host, for servers
+// made by hand.
+func (n *Net) ServerTLS(host string) *tls.Config { return n.ca.config(host, GoodCert).Clone() }
 
 // siteFor finds the site by the name of the TLS hello, or by address where
 // there is none (IP literals have no SNI).
@@ -110,26 +110,76 @@ func (n *Net) siteFor(name string, at netip.Addr) *Site {
 	return n.sites[name]
 }
 
-// serverConn keeps the books of a connection.
+// link keeps the books of one connection, which is open from the end of the
+// handshake until either side has closed it.
+type link struct {
+	net *Net
+	// The rest is guarded by net.mu.
+	host        string
+	open, ended bool
+}
+
+func (l *link) arrived(host string) {
+	l.net.mu.Lock()
+	defer l.net.mu.Unlock()
+	l.host = host
+	l.net.statsOf(host).Connections++
+}
+
+func (l *link) shaken(resumed bool) {
+	l.net.mu.Lock()
+	defer l.net.mu.Unlock()
+	st := l.net.statsOf(l.host)
+	st.Handshakes++
+	if resumed {
+		st.Resumed++
+	}
+	if !l.ended {
+		l.open = true
+		st.Open++
+		st.MaxOpen = max(st.MaxOpen, st.Open)
+	}
+}
+
+func (l *link) end() {
+	l.net.mu.Lock()
+	defer l.net.mu.Unlock()
+	if l.open {
+		l.net.statsOf(l.host).Open--
+	}
+	l.open, l.ended = false, true
+}
+
+// clientConn and serverConn are the ends of a link.
+type clientConn struct {
+	net.Conn
+	link *link
+}
+
+// Close implements net.Conn.
+func (c *clientConn) Close() error {
+	c.link.end()
+	return c.Conn.Close()
+}
+
 type serverConn struct {
 	net.Conn
-	net     *Net
-	host    string
-	counted bool
-	once    sync.Once
+	link    *link
+	addr    netip.Addr // where the client believes to be
+	greeted bool
 }
 
 // Close implements net.Conn.
 func (c *serverConn) Close() error {
-	c.once.Do(func() {
-		c.net.mu.Lock()
-		defer c.net.mu.Unlock()
-		delete(c.net.open, c.Conn)
-		if c.counted {
-			c.net.statsOf(c.host).Open--
-		}
-	})
+	c.link.end()
+	c.link.net.forget(c.Conn)
 	return c.Conn.Close()
+}
+
+func (n *Net) forget(c net.Conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.open, c)
 }
 
 func (n *Net) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +189,16 @@ func (n *Net) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s != nil {
 		n.statsOf(s.host).Requests[target]++
 	}
+	// Close waits for handlers, also for those that took their connection.
+	closed := n.closed
+	if !closed {
+		n.serving.Add(1)
+		defer n.serving.Done()
+	}
 	n.mu.Unlock()
+	if closed {
+		return
+	}
 	if s == nil {
 		Text(http.StatusMisdirectedRequest, "no such site here").ServeHTTP(w, r)
 		return

@@ -28,6 +28,8 @@ type Site struct {
 	greet  Greeting
 	answer []Answer
 	asked  int
+	// queries counts those of DNSServer by family.
+	queries map[string]int
 }
 
 // Host is the name of the site.
