@@ -1,0 +1,182 @@
+package sitelist
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agentaudit/fetch/weburl"
+)
+
+// entry is what a list says of one site, as it stands there.
+type entry struct {
+	// text is shown instead of site where it is more than that.
+	text, site        string
+	id, label, readme string
+	tags              []string
+	notes             []string
+}
+
+// makeLine judges an entry: what it names must be a target, and its README
+// URL, if it has one, a URL that could be read (specification section 1).
+func makeLine(number int64, e entry) Line {
+	l := Line{Number: number, ID: e.id, Label: e.label, Tags: e.tags, Notes: e.notes}
+	l.Text = strings.TrimSpace(e.text)
+	if l.Text == "" {
+		l.Text = strings.TrimSpace(e.site)
+	}
+	site, hidden := trimInvisible(e.site)
+	if hidden {
+		l.Notes = append(l.Notes, "invisible characters around the URL were removed")
+	}
+	var err error
+	if l.Target, err = readURL(site, weburl.ParseTarget); err != nil {
+		l.Reject = "the site is not usable: " + err.Error()
+	} else if e.readme != "" {
+		readme, hidden := trimInvisible(e.readme)
+		if hidden {
+			l.Notes = append(l.Notes, "invisible characters around the README URL were removed")
+		}
+		if bareReadme.MatchString(readme) {
+			err = errors.New("it is a file name without a host; give the whole URL")
+		} else {
+			l.ReadmeURL, err = readURL(readme, weburl.ParseStart)
+		}
+		if err != nil {
+			l.Target, l.ReadmeURL = nil, nil
+			l.Reject = fmt.Sprintf("the README URL %q is not usable: %v", withoutPassword(cut(readme, 200)), err)
+		}
+	}
+	l.tidy()
+	return l
+}
+
+// bareReadme would otherwise be read as a host: .md is a top level domain.
+var bareReadme = regexp.MustCompile(`(?i)^readme(\.[a-z]+)?$`)
+
+// rejectLine is a line in which no site could be found.
+func rejectLine(number int64, text, format string, args ...any) Line {
+	l := Line{Number: number, Text: strings.TrimSpace(text), Reject: fmt.Sprintf(format, args...)}
+	l.tidy()
+	return l
+}
+
+// readURL refuses what is certainly not meant before the rules are applied.
+func readURL(s string, parse func(string) (*weburl.URL, error)) (*weburl.URL, error) {
+	if strings.Contains(s, "\uFFFD") || !utf8.ValidString(s) {
+		return nil, errors.New("it has bytes that are not UTF-8; save the list as UTF-8")
+	}
+	if strings.ContainsAny(s, "{<%") {
+		if t := template.FindString(s); t != "" {
+			return nil, fmt.Errorf("it has an unfilled template, %s", cut(t, 80))
+		}
+	}
+	u, err := parse(s)
+	var rule *weburl.RuleError
+	if errors.As(err, &rule) {
+		// The text stands beside the reason; it need not be said twice.
+		return nil, errors.New(rule.Message)
+	}
+	return u, err
+}
+
+// template is a placeholder that somebody forgot to fill: {x}, ${x}, {{x}},
+// <x>, also percent-encoded.
+var template = regexp.MustCompile(`(?i)\{[^{}]*\}|%7B.*?%7D|<[^<>]*>|%3C.*?%3E`)
+
+// trimInvisible removes white space and invisible characters from both ends;
+// hidden says that there were others than white space.
+func trimInvisible(s string) (trimmed string, hidden bool) {
+	// Most texts have nothing to remove.
+	if s != "" && plain(s[0]) && plain(s[len(s)-1]) {
+		return s, false
+	}
+	trimmed = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == 0xFEFF || invisible(r) })
+	before, after, _ := strings.Cut(s, trimmed)
+	return trimmed, strings.ContainsFunc(before+after, invisible)
+}
+
+func plain(c byte) bool { return ' ' < c && c < 0x7F }
+
+// invisible tells the characters that leave no trace on paper: soft hyphen,
+// zero width and direction marks, fillers, the blank braille pattern,
+// variation selectors.
+func invisible(r rune) bool {
+	switch {
+	case r < 0xAD:
+		return false
+	case r == 0xAD, r == 0x034F, r == 0x061C, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5,
+		r >= 0x180B && r <= 0x180F, r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E,
+		r >= 0x2060 && r <= 0x206F, r == 0x2800, r == 0x3164, r >= 0xFE00 && r <= 0xFE0F, r == 0xFEFF,
+		r == 0xFFA0, r >= 0xFFF0 && r <= 0xFFFB, r >= 0xE0000 && r <= 0xE0FFF:
+		return true
+	}
+	return false
+}
+
+// tidy bounds the texts of a line, keeps passwords out of it, and says what
+// was left out.
+func (l *Line) tidy() {
+	if safe := withoutPassword(l.Text); safe != l.Text {
+		l.Text = safe
+		l.Notes = append(l.Notes, "the password in the URL was not kept")
+	}
+	l.bound("text", &l.Text)
+	l.bound("id", &l.ID)
+	l.bound("label", &l.Label)
+	size := 0
+	for i := range l.Tags {
+		l.bound("tag", &l.Tags[i])
+		if size += len(l.Tags[i]); size > MaxText {
+			l.Notes = append(l.Notes, fmt.Sprintf("only the first %d tags were kept", i))
+			l.Tags = l.Tags[:i]
+			break
+		}
+	}
+}
+
+func (l *Line) bound(what string, s *string) {
+	if !utf8.ValidString(*s) {
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
+		l.Notes = append(l.Notes, "bytes of the "+what+" that are not UTF-8 were replaced")
+	}
+	if len(*s) > MaxText {
+		*s = cut(*s, MaxText)
+		l.Notes = append(l.Notes, fmt.Sprintf("the %s was cut to %d bytes", what, len(*s)))
+	}
+}
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// withoutPassword replaces the password of a URL that carries one.
+func withoutPassword(s string) string {
+	if strings.IndexByte(s, '@') < 0 {
+		return s
+	}
+	return password.ReplaceAllString(s, "$1:***@")
+}
+
+// password is a user with a password before a host, with or without a scheme.
+var password = regexp.MustCompile(`((?:^|//|\s)[^\s:/\\?#@]*):[^\s/\\?#]*@`)
+
+// splitTags reads tags in one text: divided by commas, semicolons or bars.
+func splitTags(s string) []string {
+	var tags []string
+	for _, t := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == '|' }) {
+		if t = strings.TrimSpace(t); t != "" {
+			tags = append(tags, t)
+		}
+	}
+	return tags
+}
