@@ -106,6 +106,18 @@ func (v *Validation) Valid() bool { return len(v.Problems) == 0 && v.More == 0 }
 // counts those left out.
 func (v *Validation) Messages() []string { return messages(v.Problems, v.More) }
 
+// Err is nil where the document is valid, else an error with the first problem
+// and the number of the others.
+func (v *Validation) Err() error {
+	switch others := len(v.Problems) + v.More - 1; {
+	case v.Valid():
+		return nil
+	case others > 0:
+		return fmt.Errorf("the profile is not valid: %v (and %d more)", v.Problems[0], others)
+	}
+	return fmt.Errorf("the profile is not valid: %v", v.Problems[0])
+}
+
 // Validate judges the document. Where names stand twice nothing else is
 // judged, since it is open which value counts.
 func (d *Document) Validate(o Options) *Validation {

@@ -69,6 +69,9 @@ func validate(t *testing.T, text string, o Options) *Validation {
 	if v.Valid() != (v.Profile != nil) || v.Valid() != (len(v.Messages()) == 0) {
 		t.Fatalf("%.200s: valid %v, profile %v, messages %v", text, v.Valid(), v.Profile, v.Messages())
 	}
+	if err := v.Err(); v.Valid() != (err == nil) || err != nil && !strings.Contains(err.Error(), v.Messages()[0]) {
+		t.Fatalf("%.200s: error %v, messages %v", text, err, v.Messages())
+	}
 	return v
 }
 
