@@ -28,12 +28,13 @@ type Claim struct {
 	Options json.RawMessage
 
 	batch, n int64
+	entry    int64
 	token    int64
 	reopened bool
 }
 
 const (
-	sqlClaimRead = `SELECT r.target, r.readme, r.host, r.state, r.due_at, r.attempt, r.token, r.lost, r.kept, r.reopened, r.lease_until,
+	sqlClaimRead = `SELECT r.entry, r.target, r.readme, r.host, r.state, r.due_at, r.attempt, r.token, r.lost, r.kept, r.reopened, r.lease_until,
 		b.state, b.options FROM runs r JOIN batches b ON b.id = r.batch WHERE r.batch = $1 AND r.n = $2`
 	sqlClaim = `UPDATE runs SET state = 'running', token = $1, lost = $2, worker = $3, lease_until = $4
 		WHERE batch = $5 AND n = $6`
@@ -44,7 +45,7 @@ const (
 	sqlKeep = `INSERT INTO run_kept (batch, run, enc, body) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (batch, run) DO UPDATE SET enc = excluded.enc, body = excluded.body`
 	sqlUnkeep      = `DELETE FROM run_kept WHERE batch = $1 AND run = $2`
-	sqlEntries     = `SELECT n FROM entries WHERE batch = $1 AND run = $2 ORDER BY n`
+	sqlEntries     = `SELECT n FROM entries WHERE batch = $1 AND run = $2 AND dup ORDER BY n`
 	sqlEntryResult = `INSERT INTO entry_results (batch, entry, run, outcome, reason) VALUES ($1, $2, $3, $4, $5)`
 )
 
@@ -67,6 +68,7 @@ func (s *Store) ClaimRun(ctx context.Context, id RunID, worker string, lease tim
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
 	}
+	s.group.held.Add(1)
 	return c, nil
 }
 
@@ -77,7 +79,7 @@ func (t *groupTx) claim(id RunID, batch, n int64, worker string, lease time.Dura
 	var due, leaseUntil int64
 	var kept bool
 	var options string
-	err := t.queryRow(sqlClaimRead, []any{batch, n}, &c.Target, &c.Readme, &c.Host, &state, &due, &c.Attempt, &c.token, &c.Lost,
+	err := t.queryRow(sqlClaimRead, []any{batch, n}, &c.entry, &c.Target, &c.Readme, &c.Host, &state, &due, &c.Attempt, &c.token, &c.Lost,
 		&kept, &c.reopened, &leaseUntil, &batchState, &options)
 	if err == sql.ErrNoRows {
 		return nil, fmt.Errorf("run %s: %w", id, ErrNotFound)
@@ -147,6 +149,7 @@ func (s *Store) giveBack(ctx context.Context, c *Claim, due time.Time, counted i
 	if s.group == nil {
 		return ErrReadOnly
 	}
+	defer s.group.held.Add(-1)
 	err := s.group.do(ctx, func(t *groupTx) error {
 		var batchState BatchState
 		if err := t.queryRow(sqlBatchState, []any{c.batch}, &batchState); err != nil {
@@ -165,7 +168,7 @@ func (s *Store) giveBack(ctx context.Context, c *Claim, due time.Time, counted i
 			return stale(c.Run, "it is in other hands")
 		}
 		if batchState == StateCancelled {
-			return t.cancelRun(c.batch, c.n)
+			return t.cancelRun(c.batch, c.n, c.entry)
 		}
 		if keep.body != nil {
 			_, err = t.exec(sqlKeep, c.batch, c.n, keep.enc, keep.body)
@@ -181,14 +184,14 @@ func (s *Store) giveBack(ctx context.Context, c *Claim, due time.Time, counted i
 const sqlBatchState = `SELECT state FROM batches WHERE id = $1`
 
 // cancelRun gives an open run its final rows without a result.
-func (t *groupTx) cancelRun(batch, n int64) error {
+func (t *groupTx) cancelRun(batch, n, first int64) error {
 	if _, err := t.exec(`UPDATE runs SET state = 'cancelled', kept = false, worker = '', lease_until = 0 WHERE batch = $1 AND n = $2`, batch, n); err != nil {
 		return err
 	}
 	if _, err := t.exec(sqlUnkeep, batch, n); err != nil {
 		return err
 	}
-	entries, err := t.entriesOf(batch, n)
+	entries, err := t.entriesOf(batch, n, first)
 	if err != nil {
 		return err
 	}
@@ -202,7 +205,8 @@ func (t *groupTx) cancelRun(batch, n int64) error {
 	return nil
 }
 
-func (t *groupTx) entriesOf(batch, run int64) ([]int64, error) {
+// entriesOf lists the entries of a run whose first is known.
+func (t *groupTx) entriesOf(batch, run, first int64) ([]int64, error) {
 	st, err := t.stmt(sqlEntries)
 	if err != nil {
 		return nil, err
@@ -212,7 +216,7 @@ func (t *groupTx) entriesOf(batch, run int64) ([]int64, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []int64
+	all := []int64{first}
 	for rows.Next() {
 		var n int64
 		if err := rows.Scan(&n); err != nil {

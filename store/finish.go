@@ -75,6 +75,7 @@ func (s *Store) FinishRun(ctx context.Context, c *Claim, r *report.Result) error
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", c.Run, err)
 	}
+	defer s.group.held.Add(-1)
 	f := &finish{Claim: c, Result: r, packed: p, verdicts: verdictsOf(r.Report), site: siteKey(c.Target)}
 	if err := s.group.do(ctx, f.write); err != nil {
 		return fmt.Errorf("finish: %w", err)
@@ -99,7 +100,7 @@ func (f *finish) write(t *groupTx) error {
 	if n == 0 {
 		return stale(f.Run, "it is in other hands")
 	}
-	entries, err := t.entriesOf(f.batch, f.n)
+	entries, err := t.entriesOf(f.batch, f.n, f.entry)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,7 +27,13 @@ type grouper struct {
 	once  sync.Once
 	done  sync.WaitGroup
 	stmts map[string]*sql.Stmt
+	// held counts claims given and not yet ended: how many writes may come at
+	// any moment. With few, to wait for company would only cost time.
+	held atomic.Int64
 }
+
+// fewHeld is the number of open claims below which writes do not wait.
+const fewHeld = 8
 
 // groupOp is one small write. It may run twice: when another write of its
 // group breaks the transaction, each is run again in one of its own.
@@ -90,7 +97,11 @@ func (g *grouper) loop() {
 		case <-g.stop:
 			return
 		}
-		group = g.gather(group, time.Until(last.Add(g.s.o.GroupEvery)))
+		wait := time.Until(last.Add(g.s.o.GroupEvery))
+		if g.held.Load() < fewHeld {
+			wait = 0
+		}
+		group = g.gather(group, wait)
 		last = time.Now()
 		g.commit(group)
 	}

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,29 +18,48 @@ import (
 // write less, and this many lines still fit in a few megabytes.
 const IntakeChunk = 10_000
 
-// intakes holds what is only needed while a list is read: how many runs each
-// host of a batch has so far.
+// intakes holds what is only needed while a list is read.
 type intakes struct {
-	mu    sync.Mutex
-	hosts map[int64]*sketch
+	mu sync.Mutex
+	of map[int64]*intakeMemory
 }
 
-func (i *intakes) of(batch int64) *sketch {
+// intakeMemory is what the intake of one batch remembers between its calls.
+// It has a fixed size however long the list is.
+type intakeMemory struct {
+	mu sync.Mutex
+	// hosts estimates how many runs each host has so far.
+	hosts *sketch
+	// keys are runs that are not in run_keys yet. Written one chunk at a time
+	// they would touch the whole index every time: hashes have no order.
+	keys map[[16]byte]int64
+	// flushed says that run_keys holds some of the runs.
+	flushed bool
+}
+
+// mostKeys bounds intakeMemory.keys: about 8 MB.
+const mostKeys = 150_000
+
+// begin gives the memory of a batch that has just been created or emptied.
+func (i *intakes) begin(batch int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.hosts == nil {
-		i.hosts = map[int64]*sketch{}
+	if i.of == nil {
+		i.of = map[int64]*intakeMemory{}
 	}
-	if i.hosts[batch] == nil {
-		i.hosts[batch] = newSketch()
-	}
-	return i.hosts[batch]
+	i.of[batch] = &intakeMemory{hosts: newSketch(), keys: map[[16]byte]int64{}}
+}
+
+func (i *intakes) get(batch int64) *intakeMemory {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.of[batch]
 }
 
 func (i *intakes) drop(batch int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.hosts, batch)
+	delete(i.of, batch)
 }
 
 // CreateBatch starts a batch in [StateIntake]. The error is [ErrReadOnly] or
@@ -73,16 +93,21 @@ func (s *Store) CreateBatch(ctx context.Context, b NewBatch) (*Batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a batch: %w", err)
 	}
+	s.intakes.begin(id)
 	return s.Batch(ctx, batchID(id))
 }
 
 // runKey tells runs of one batch apart, siteKey sites for ever.
-func runKey(target, readme string) []byte { return hashKey(target + "\x00" + readme) }
-func siteKey(target string) []byte        { return hashKey(target) }
+func runKey(target, readme string) [16]byte { return hashKey(target + "\x00" + readme) }
 
-func hashKey(s string) []byte {
+func siteKey(target string) []byte {
+	k := hashKey(target)
+	return k[:]
+}
+
+func hashKey(s string) [16]byte {
 	sum := sha256.Sum256([]byte(s))
-	return sum[:16]
+	return [16]byte(sum[:16])
 }
 
 // hostOf is the host of a serialised https URL.
@@ -100,43 +125,74 @@ func hostOf(target string) string {
 // AddLines takes lines into a batch in [StateIntake]: all of them or none. An
 // accepted line becomes an entry, and shares its run with earlier ones of the
 // same target and README URL. The error is [ErrNotFound], or [ErrConflict] if
-// the intake has ended.
+// the intake has ended, or was interrupted and must be discarded first.
 func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, error) {
 	batch, err := id.number()
 	if err != nil {
 		return Added{}, err
 	}
-	var in *intakeTx
+	in := &intakeTx{ctx: ctx, batch: batch, memory: s.intakes.get(batch)}
+	if in.memory != nil {
+		in.memory.mu.Lock()
+		defer in.memory.mu.Unlock()
+	}
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		in = &intakeTx{ctx: ctx, tx: tx, batch: batch, hosts: s.intakes.of(batch)}
+		in.tx = tx
 		return in.add(lines)
 	})
 	if err != nil {
 		return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
 	}
+	for _, w := range in.fresh {
+		in.memory.keys[w.key] = w.run
+	}
+	if len(in.memory.keys) > mostKeys {
+		if err := s.inTx(ctx, func(tx *sql.Tx) error { return in.memory.flush(ctx, tx, batch) }); err != nil {
+			return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
+		}
+		in.memory.clear()
+	}
 	return in.added, nil
+}
+
+// flush writes the keys in their order, each page of the index once.
+func (m *intakeMemory) flush(ctx context.Context, tx *sql.Tx, batch int64) error {
+	keys := slices.SortedFunc(maps.Keys(m.keys), func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
+	rows := newInserter(ctx, tx, `INSERT INTO run_keys (batch, key, run) VALUES `, 3)
+	for i := range keys {
+		if err := rows.add(batch, keys[i][:], m.keys[keys[i]]); err != nil {
+			return err
+		}
+	}
+	return rows.flush()
+}
+
+func (m *intakeMemory) clear() {
+	clear(m.keys)
+	m.flushed = true
 }
 
 // intakeTx is one call of AddLines.
 type intakeTx struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	batch int64
-	hosts *sketch
-	added Added
+	ctx    context.Context
+	tx     *sql.Tx
+	batch  int64
+	memory *intakeMemory // nil after an interruption
+	added  Added
+	fresh  []*wanted
 }
 
 // wanted is a distinct run that lines of this call ask for.
 type wanted struct {
-	key  []byte
-	line *Line
-	run  int64
-	new  bool
+	key   [16]byte
+	line  *Line
+	run   int64
+	entry int64 // of a new run
 }
 
 func (in *intakeTx) add(lines []Line) error {
 	var state BatchState
-	var entries, runs, rejected, sources int64
+	var entries, runs, rejected int64
 	var names string
 	err := in.tx.QueryRowContext(in.ctx, `SELECT state, entries, runs, rejected, sources FROM batches WHERE id = $1`, in.batch).
 		Scan(&state, &entries, &runs, &rejected, &names)
@@ -149,17 +205,20 @@ func (in *intakeTx) add(lines []Line) error {
 	if state != StateIntake {
 		return fmt.Errorf("its list is complete (%s): %w", state, ErrConflict)
 	}
-	named, err := decodeList(names)
+	if in.memory == nil {
+		return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+	}
+	sources, err := decodeList(names)
 	if err != nil {
 		return err
 	}
-	sources = int64(len(named))
-	wants := map[string]*wanted{}
+	wants := map[[16]byte]*wanted{}
 	of := make([]*wanted, len(lines)) // nil for rejected lines
+	n := entries
 	for i := range lines {
 		l := &lines[i]
-		if int64(l.Source) < 0 || int64(l.Source) >= max(sources, 1) {
-			return fmt.Errorf("line %d names source %d of %d", l.Number, l.Source, sources)
+		if l.Source < 0 || l.Source >= max(len(sources), 1) {
+			return fmt.Errorf("line %d names source %d of %d", l.Number, l.Source, len(sources))
 		}
 		if l.Reject != "" {
 			continue
@@ -167,48 +226,43 @@ func (in *intakeTx) add(lines []Line) error {
 		if l.Target == "" {
 			return fmt.Errorf("line %d has neither a target nor a reason for rejection", l.Number)
 		}
+		n++
 		key := runKey(l.Target, l.Readme)
-		w := wants[string(key)]
+		w := wants[key]
 		if w == nil {
-			w = &wanted{key: key, line: l}
-			wants[string(key)] = w
+			w = &wanted{key: key, line: l, entry: n, run: in.memory.keys[key]}
+			wants[key] = w
 		}
 		of[i] = w
 	}
-	if err := in.findRuns(wants); err != nil {
-		return err
+	if in.memory.flushed {
+		if err := in.findRuns(wants); err != nil {
+			return err
+		}
 	}
 	// New runs are numbered in the order of their lines.
-	rows := newInserter(in.ctx, in.tx, `INSERT INTO runs (batch, n, target, readme, host, host_rank, state, due_at, enqueued_at,
-		attempt, token, lost, kept, reopened, worker, lease_until) VALUES `, 16)
-	var fresh []*wanted
+	rows := newInserter(in.ctx, in.tx, `INSERT INTO runs (batch, n, entry, target, readme, host, host_rank, state, due_at, enqueued_at,
+		attempt, token, lost, kept, reopened, worker, lease_until) VALUES `, 7, "'queued'", "0", "0", "0", "0", "0", "false", "false", "''", "0")
 	for _, w := range of {
 		if w == nil || w.run != 0 {
 			continue
 		}
 		runs++
-		w.run, w.new = runs, true
-		fresh = append(fresh, w)
+		w.run = runs
+		in.fresh = append(in.fresh, w)
 		host := hostOf(w.line.Target)
-		if err := rows.add(in.batch, w.run, w.line.Target, w.line.Readme, host, in.hosts.add(host), "queued", 0, 0,
-			0, 0, 0, false, false, "", 0); err != nil {
+		if err := rows.add(in.batch, w.run, w.entry, w.line.Target, w.line.Readme, host, in.memory.hosts.add(host)); err != nil {
 			return err
 		}
 	}
-	in.added.Runs = int64(len(fresh))
+	in.added.Runs = int64(len(in.fresh))
 	if err := rows.flush(); err != nil {
 		return err
 	}
-	// Keys in their own order touch each page of the index once.
-	slices.SortFunc(fresh, func(a, b *wanted) int { return bytes.Compare(a.key, b.key) })
-	keys := newInserter(in.ctx, in.tx, `INSERT INTO run_keys (batch, key, run) VALUES `, 3)
-	for _, w := range fresh {
-		if err := keys.add(in.batch, w.key, w.run); err != nil {
-			return err
+	for _, w := range wants {
+		if w.run <= runs-in.added.Runs {
+			w.entry = 0 // an older run, which has its first entry
 		}
-	}
-	if err := keys.flush(); err != nil {
-		return err
 	}
 	if err := in.addEntries(lines, of, entries, rejected); err != nil {
 		return err
@@ -219,19 +273,20 @@ func (in *intakeTx) add(lines []Line) error {
 	return err
 }
 
-// findRuns looks up which of the wanted runs exist.
-func (in *intakeTx) findRuns(wants map[string]*wanted) error {
-	const most = 500
-	keys := make([][]byte, 0, len(wants))
-	for _, w := range wants {
-		keys = append(keys, w.key)
+// findRuns looks up in run_keys which of the wanted runs exist.
+func (in *intakeTx) findRuns(wants map[[16]byte]*wanted) error {
+	var keys [][16]byte
+	for k, w := range wants {
+		if w.run == 0 {
+			keys = append(keys, k)
+		}
 	}
-	slices.SortFunc(keys, bytes.Compare)
-	for part := range slices.Chunk(keys, most) {
-		args := make([]any, 0, most+1)
+	slices.SortFunc(keys, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
+	for part := range slices.Chunk(keys, maxParams) {
+		args := make([]any, 0, maxParams+1)
 		args = append(args, in.batch)
-		for _, k := range part {
-			args = append(args, k)
+		for i := range part {
+			args = append(args, part[i][:])
 		}
 		rows, err := in.tx.QueryContext(in.ctx, `SELECT key, run FROM run_keys WHERE batch = $1 AND key IN `+placeholders(2, len(part)), args...)
 		if err != nil {
@@ -244,7 +299,7 @@ func (in *intakeTx) findRuns(wants map[string]*wanted) error {
 				rows.Close()
 				return err
 			}
-			wants[string(key)].run = run
+			wants[[16]byte(key)].run = run
 		}
 		if err := rows.Err(); err != nil {
 			return err
@@ -254,7 +309,7 @@ func (in *intakeTx) findRuns(wants map[string]*wanted) error {
 }
 
 func (in *intakeTx) addEntries(lines []Line, of []*wanted, entries, rejected int64) error {
-	accepted := newInserter(in.ctx, in.tx, `INSERT INTO entries (batch, n, run, source, line, input, ref, label, tags, notes) VALUES `, 10)
+	accepted := newInserter(in.ctx, in.tx, `INSERT INTO entries (batch, n, run, source, line, input, ref, label, tags, notes, dup) VALUES `, 11)
 	refused := newInserter(in.ctx, in.tx, `INSERT INTO rejected (batch, n, source, line, input, reason) VALUES `, 6)
 	tags := newInserter(in.ctx, in.tx, `INSERT INTO entry_words (batch, kind, word, entry) VALUES `, 4)
 	for i := range lines {
@@ -269,12 +324,13 @@ func (in *intakeTx) addEntries(lines []Line, of []*wanted, entries, rejected int
 		}
 		entries++
 		in.added.Entries++
-		if w := of[i]; !w.new || w.line != l {
+		dup := of[i].entry != entries
+		if dup {
 			in.added.Duplicates++
 		}
 		listed := texts(l.Tags)
 		err := accepted.add(in.batch, entries, of[i].run, l.Source, l.Number, text(l.Input), text(l.ID), text(l.Label),
-			encodeList(listed), encodeList(texts(l.Notes)))
+			encodeList(listed), encodeList(texts(l.Notes)), dup)
 		if err != nil {
 			return err
 		}
@@ -303,6 +359,11 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		return nil, err
 	}
 	now := s.now()
+	memory := s.intakes.get(batch)
+	if memory != nil {
+		memory.mu.Lock()
+		defer memory.mu.Unlock()
+	}
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE batches SET sealed_at = $1,
 			state       = CASE WHEN runs = 0 THEN 'finished' ELSE 'queued' END,
@@ -315,6 +376,16 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
 		}
+		if memory == nil {
+			return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+		}
+		if err := memory.flush(ctx, tx, batch); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, s.d.sortSmall); err != nil {
+			return err
+		}
+		defer tx.ExecContext(ctx, s.d.sortAsBefore)
 		// Sorted, so that they are written from one end to the other.
 		for _, q := range []string{
 			`INSERT INTO entry_words (batch, kind, word, entry) SELECT e.batch, 'host', r.host, e.n
@@ -361,7 +432,9 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 		}
 		return nil
 	})
-	s.intakes.drop(batch)
+	if err == nil {
+		s.intakes.begin(batch)
+	}
 	if err != nil {
 		return fmt.Errorf("discard the intake of batch %s: %w", id, err)
 	}

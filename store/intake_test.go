@@ -161,6 +161,10 @@ func testDiscardIntake(t *testing.T, open opener) {
 	if b := must[*store.Batch](t)(s.LatestUnfinished(ctx)); b.ID != id || b.State != store.StateIntake || b.Entries != 1 {
 		t.Fatalf("after the interruption: %+v", b)
 	}
+	_, err := s.AddLines(ctx, id, lines)
+	wantErr(t, err, store.ErrConflict)
+	_, err = s.SealBatch(ctx, id)
+	wantErr(t, err, store.ErrConflict)
 	if err := s.DiscardIntake(ctx, id); err != nil {
 		t.Fatal(err)
 	}

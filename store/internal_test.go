@@ -301,6 +301,7 @@ func TestHotListsEveryStatement(t *testing.T) {
 
 func TestGroupsFormUnderLoad(t *testing.T) {
 	s := openTest(t, Options{})
+	s.group.held.Store(100)
 	var mu sync.Mutex
 	seen := map[*sql.Tx]int{}
 	var wg sync.WaitGroup

@@ -21,9 +21,18 @@ var migrationFiles embed.FS
 type dialect struct {
 	name   string
 	folder string
+	// sortSmall and sortAsBefore bound the memory of a large sort in a
+	// transaction; what does not fit goes to temporary files.
+	sortSmall, sortAsBefore string
 }
 
-var sqliteDialect = dialect{name: "sqlite", folder: "migrations/sqlite"}
+var sqliteDialect = dialect{
+	name:   "sqlite",
+	folder: "migrations/sqlite",
+	// A sort takes three times the cache.
+	sortSmall:    "PRAGMA cache_size = -6144",
+	sortAsBefore: "PRAGMA cache_size = " + writerCache,
+}
 
 // migration is one step of the schema, from a file NNNN_name.sql. A step that
 // was released is never changed: the checksum of what ran is kept.

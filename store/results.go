@@ -375,14 +375,16 @@ func (s *Store) part(ctx context.Context, id RunID, which func(*Parts) json.RawM
 }
 
 // FindRun is the run of a target in a batch; readme is the README URL that the
-// list gave, "" for none. The error is [ErrNotFound].
+// list gave, "" for none. Runs can be found when the intake has ended. The
+// error is [ErrNotFound].
 func (s *Store) FindRun(ctx context.Context, id BatchID, target, readme string) (RunID, error) {
 	batch, err := id.number()
 	if err != nil {
 		return "", err
 	}
 	var n int64
-	err = s.read.QueryRowContext(ctx, `SELECT run FROM run_keys WHERE batch = $1 AND key = $2`, batch, runKey(target, readme)).Scan(&n)
+	key := runKey(target, readme)
+	err = s.read.QueryRowContext(ctx, `SELECT run FROM run_keys WHERE batch = $1 AND key = $2`, batch, key[:]).Scan(&n)
 	if err == sql.ErrNoRows {
 		return "", fmt.Errorf("%.200q in batch %s: %w", target, id, ErrNotFound)
 	}

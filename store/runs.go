@@ -266,17 +266,17 @@ func (s *Store) putBack(ctx context.Context, which string, also ...string) (int6
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		t := s.newGroupTx(ctx, tx)
 		type row struct {
-			batch, n int64
-			state    BatchState
+			batch, n, entry int64
+			state           BatchState
 		}
-		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.`+which,
-			[]any{t.now}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.state) })
+		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.entry, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.`+which,
+			[]any{t.now}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.entry, &v.state) })
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
 			if r.state == StateCancelled {
-				if err := t.cancelRun(r.batch, r.n); err != nil {
+				if err := t.cancelRun(r.batch, r.n, r.entry); err != nil {
 					return err
 				}
 				continue

@@ -39,8 +39,8 @@ type Options struct {
 	// 0 is 200: what a few workers do in seconds.
 	SmallBatch int
 	// GroupEvery is the least time between two shared transactions of the
-	// small writes (claims, results); 0 is 5 ms. Under load it makes groups of
-	// what would be a transaction each; an idle store writes at once.
+	// small writes (claims, results); 0 is 5 ms. With many claims open it makes
+	// groups of what would be a transaction each; otherwise writes do not wait.
 	GroupEvery time.Duration
 }
 
@@ -134,6 +134,11 @@ func (s *Store) openSQLite(ctx context.Context, dir string) (err error) {
 	return s.checkSchema(ctx)
 }
 
+// writerCache is the page cache of the writer, negative in KiB. The index that
+// finds duplicates is written all over during intake: this much holds it for a
+// list of a million.
+const writerCache = "-24576"
+
 // sqliteDSN gives each connection its pragmas: set once on an open pool they
 // would reach one connection only.
 func sqliteDSN(file string, read bool) string {
@@ -149,9 +154,7 @@ func sqliteDSN(file string, read bool) string {
 		// NORMAL in WAL mode: a crash of the process loses nothing, a power
 		// cut at most the last moments, and the file stays sound either way.
 		b.WriteString("&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(normal)")
-		// The index that finds duplicates is written all over during intake:
-		// 32 MB hold it for a list of a million.
-		b.WriteString("&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)")
+		b.WriteString("&_pragma=cache_size(" + writerCache + ")&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)")
 	}
 	return b.String()
 }

@@ -22,6 +22,8 @@ CREATE INDEX batches_open ON batches (id) WHERE state IN ('intake', 'queued', 'r
 CREATE INDEX batches_busy ON batches (id) WHERE open_runs > 0;
 
 -- One accepted line. n counts from 1 in the batch, run is a run of the batch.
+-- dup says that an earlier entry has the same run: only these are indexed by
+-- run, the first entry stands in the run.
 CREATE TABLE entries (
   batch  BIGINT NOT NULL,
   n      BIGINT NOT NULL,
@@ -33,9 +35,10 @@ CREATE TABLE entries (
   label  TEXT   NOT NULL,
   tags   TEXT   NOT NULL,
   notes  TEXT   NOT NULL,
+  dup    BOOLEAN NOT NULL,
   PRIMARY KEY (batch, n)
 ) WITHOUT ROWID;
-CREATE INDEX entries_run ON entries (batch, run);
+CREATE INDEX entries_dup ON entries (batch, run) WHERE dup;
 
 -- What entries are searched by: kind is host, label, ref or tag; all but tags
 -- in lower case (ASCII). Written in order when the intake ends, tags before.
@@ -61,6 +64,7 @@ CREATE TABLE rejected (
 CREATE TABLE runs (
   batch       BIGINT  NOT NULL,
   n           BIGINT  NOT NULL,
+  entry       BIGINT  NOT NULL,
   target      TEXT    NOT NULL,
   readme      TEXT    NOT NULL,
   host        TEXT    NOT NULL,
@@ -83,6 +87,7 @@ CREATE INDEX runs_enqueued ON runs (batch, enqueued_at)    WHERE state = 'enqueu
 CREATE INDEX runs_running  ON runs (batch, n)              WHERE state = 'running';
 
 -- Finds the run of a target: key is 16 bytes of a hash over target and README.
+-- Complete when the intake has ended.
 CREATE TABLE run_keys (
   batch BIGINT NOT NULL,
   key   BYTEA  NOT NULL,
