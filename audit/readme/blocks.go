@@ -1,6 +1,8 @@
 package readme
 
 import (
+	"bytes"
+
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -133,8 +135,9 @@ type definitionTransformer struct{}
 func (definitionTransformer) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines := node.Lines()
 	src := reader.Source()
+	// Most paragraphs are not worth a copy.
 	first := lines.At(0)
-	if v := first.Value(src); len(v) == 0 || v[skipSpaces(v, 0)%len(v)] != '[' {
+	if !bytes.HasPrefix(bytes.TrimLeft(first.Value(src), " \t"), []byte("[")) {
 		return
 	}
 	st := stateOf(pc)

@@ -176,6 +176,19 @@ func TestMarkdownLinksStopAtTheLimit(t *testing.T) {
 	}
 }
 
+func TestTooManyBlocks(t *testing.T) {
+	src := strings.Repeat("[a](b)\n\n", maxBlocks) + "[c](d)"
+	d := MarkdownLinks([]byte(src), mustURL(t, "https://site.example/README.md"), 0)
+	if len(d.Links) != maxBlocks || !slices.Equal(d.Notes, []Note{NoteBlocks}) {
+		t.Errorf("%d links, notes %v", len(d.Links), d.Notes)
+	}
+	for _, unit := range []string{"- a\n", "> # a\n\n", "<p>\n\n"} {
+		if d := MarkdownLinks([]byte(strings.Repeat(unit, maxBlocks+1)), mustURL(t, "https://site.example/"), 0); !slices.Equal(d.Notes, []Note{NoteBlocks}) {
+			t.Errorf("%q: notes %v", unit, d.Notes)
+		}
+	}
+}
+
 // Where goldmark follows CommonMark to the letter, the links must be the same
 // as its own. The words leave out what it reads otherwise: unbalanced round
 // brackets, '<' in destinations, bad titles behind definitions, tabs.
@@ -184,7 +197,7 @@ func TestSameLinksAsGoldmark(t *testing.T) {
 		"a", "b", " ", "  ", "\n", "\n\n", "[a]", "\n\n[a]: /x\n\n", "(/u)", "[b][a]", "[A][]", "<http://x>", "<i b='", "'>", "-->",
 		"*", "\n> ", "\n- ", "\n1. ", "\n    ", "\n```\n", "&amp;", "\n# ", "\n===\n", "\n---\n", "\n<div>\n", "</i>", "é"}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
+	for range 5000 {
 		var b strings.Builder
 		for n := r.IntN(16) + 1; n > 0; n-- {
 			b.WriteString(words[r.IntN(len(words))])

@@ -39,6 +39,8 @@ type record struct {
 	number int64
 	cells  []string
 	raw    string
+	// lines are those that it took for good, the first line at least.
+	lines []csvLine
 	// broken says what is wrong with it, "" if nothing is.
 	broken string
 	long   bool
@@ -55,6 +57,7 @@ func (r record) blank() bool {
 type csvReader struct {
 	lines *lineReader
 	comma byte
+	// again has lines to be read again, the next one last.
 	again []csvLine
 }
 
@@ -65,9 +68,9 @@ type csvLine struct {
 }
 
 func (r *csvReader) line() (csvLine, error) {
-	if len(r.again) > 0 {
-		l := r.again[0]
-		r.again = r.again[1:]
+	if n := len(r.again); n > 0 {
+		l := r.again[n-1]
+		r.again = r.again[:n-1]
 		return l, nil
 	}
 	b, long, err := r.lines.next()
@@ -83,7 +86,7 @@ func (r *csvReader) next() (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	rec := record{number: first.number, raw: first.text, long: first.long}
+	rec := record{number: first.number, raw: first.text, lines: []csvLine{first}, long: first.long}
 	if first.long {
 		return rec, nil
 	}
@@ -108,15 +111,34 @@ func (r *csvReader) next() (record, error) {
 	}
 	if p.broken != "" {
 		// What it took beyond its first line may be good records.
-		r.again = append(taken, r.again...)
+		r.unread(taken)
 		rec.broken = p.broken
 		return rec, nil
 	}
 	rec.cells = p.cells
-	for _, l := range taken {
-		rec.raw += "\n" + l.text
+	if len(taken) > 0 {
+		rec.lines = append(rec.lines, taken...)
+		rec.raw = joined(rec.lines)
 	}
 	return rec, nil
+}
+
+// unread has lines read again.
+func (r *csvReader) unread(lines []csvLine) {
+	for _, l := range slices.Backward(lines) {
+		r.again = append(r.again, l)
+	}
+}
+
+func joined(lines []csvLine) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(l.text)
+	}
+	return b.String()
 }
 
 // csvParser reads the cells of one record.
@@ -202,10 +224,9 @@ func (r *csvReader) header(in *input, want columns) (*csvHeader, error) {
 		if rec.broken == "" && rec.blank() {
 			continue
 		}
-		// The separator is known only now, so the lines are read again.
-		r.again = append([]csvLine{{rec.number, rec.raw, rec.long}}, r.again...)
-		r.comma = separator(rec.raw, r.comma, want)
-		if rec, err = r.next(); err != nil {
+		// Only now the separator can be told, so the lines are read again.
+		r.unread(rec.lines)
+		if rec, err = r.separated(want); err != nil {
 			return nil, err
 		}
 		if rec.long {
@@ -218,24 +239,33 @@ func (r *csvReader) header(in *input, want columns) (*csvHeader, error) {
 	}
 }
 
-// separator guesses by what makes the header name a column that is wanted,
-// else by what occurs most often.
-func separator(header string, preset byte, want columns) byte {
-	best, score := preset, -1
-	for _, c := range []byte{preset, ',', ';', '\t'} {
-		var p csvParser
-		p.add(header, c)
-		n := len(p.cells)
-		for _, name := range p.cells {
-			if slices.Contains(want.site, columnName(name)) {
-				n += 1000
-			}
+// separated reads the header with the separator that makes it name a wanted
+// column, or else divides it most often.
+func (r *csvReader) separated(want columns) (record, error) {
+	best, score := r.comma, -1
+	for _, c := range []byte{r.comma, ',', ';', '\t'} {
+		r.comma = c
+		rec, err := r.next()
+		if err != nil {
+			return rec, err
 		}
-		if n > score {
+		r.unread(rec.lines)
+		if n := headerScore(rec.cells, want); n > score {
 			best, score = c, n
 		}
 	}
-	return best
+	r.comma = best
+	return r.next()
+}
+
+func headerScore(cells []string, want columns) int {
+	n := len(cells)
+	for _, name := range cells {
+		if slices.Contains(want.site, columnName(name)) {
+			n += 1000
+		}
+	}
+	return n
 }
 
 func newHeader(in *input, rec record, want columns) (*csvHeader, error) {
@@ -336,7 +366,12 @@ func looksLikeHeader(first []byte, opt Options) bool {
 		return true
 	}
 	want := newColumns(opt)
-	var p csvParser
-	p.add(string(first), separator(string(first), ',', want))
-	return slices.ContainsFunc(p.cells, func(c string) bool { return slices.Contains(want.site, columnName(c)) })
+	for _, c := range []byte{',', ';', '\t'} {
+		var p csvParser
+		p.add(string(first), c)
+		if headerScore(p.cells, want) >= 1000 {
+			return true
+		}
+	}
+	return false
 }

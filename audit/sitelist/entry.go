@@ -161,7 +161,7 @@ func cut(s string, most int) string {
 
 // withoutPassword replaces the password of a URL that carries one.
 func withoutPassword(s string) string {
-	if strings.IndexByte(s, '@') < 0 {
+	if strings.IndexByte(s, '@') < 0 || len(s) > len("mailto:") && strings.EqualFold(s[:len("mailto:")], "mailto:") {
 		return s
 	}
 	return password.ReplaceAllString(s, "$1:***@")

@@ -13,14 +13,14 @@ import (
 
 // guess finds the list in a JSON document that is an object: the one list
 // whose first element names a site. It gives a JSON Pointer, "" for the
-// document itself.
-func guess(in *input, each *elements) (string, error) {
+// document itself; complete says that the whole document was looked at.
+func guess(in *input, each *elements) (pointer string, complete bool, err error) {
 	head, err := in.peek(bufferSize)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) == 0 || head[0] != '{' {
-		return "", nil
+		return "", true, nil
 	}
 	// What is looked at is read again from memory afterwards.
 	seen, err := io.ReadAll(io.LimitReader(in.r, guessBytes))
@@ -33,16 +33,16 @@ func guess(in *input, each *elements) (string, error) {
 	g := guesser{dec: jsontext.NewDecoder(bytes.NewReader(seen), lenient...), each: each}
 	// An error here is one of the reading proper too, or the end of what is
 	// looked at.
-	complete := g.object(nil) == nil
+	complete = g.object(nil) == nil
 	switch {
 	case len(g.lists) == 1:
-		return g.lists[0], nil
+		return g.lists[0], complete, nil
 	case len(g.lists) > 1:
-		return "", in.fail(0, 0, nil, "there is more than one list of sites: %s; choose one with --pointer", strings.Join(g.lists, ", "))
+		return "", false, in.fail(0, 0, nil, "there is more than one list of sites: %s; choose one with --pointer", strings.Join(g.lists, ", "))
 	case g.site || !complete && len(seen) < guessBytes:
-		return "", nil // one site, or broken JSON that the reader will tell of
+		return "", true, nil // one site, or broken JSON that the reader will tell of
 	case len(g.empty) == 1:
-		return g.empty[0], nil
+		return g.empty[0], complete, nil
 	}
 	others := "it has no lists at all"
 	if found := append(g.others, g.empty...); len(found) > 0 {
@@ -51,7 +51,7 @@ func guess(in *input, each *elements) (string, error) {
 	if !complete {
 		others += fmt.Sprintf(" (in the first %d bytes)", guessBytes)
 	}
-	return "", in.fail(0, 0, nil, "no list of sites is found in the document: none has elements that are URLs or objects with %s; %s; name the list with --pointer and the member with --column", strings.Join(each.site, ", "), others)
+	return "", false, in.fail(0, 0, nil, "no list of sites is found in the document: none has elements that are URLs or objects with %s; %s; name the list with --pointer and the member with --column", strings.Join(each.site, ", "), others)
 }
 
 type failingReader struct{ err error }

@@ -73,15 +73,18 @@ type jsonList struct {
 	dec  *jsontext.Decoder
 	each *elements
 	to   sink
+	// watch says that the list was guessed from the start of the document
+	// alone, so that what follows is looked at for other lists.
+	watch bool
 }
 
 // readJSON reads a JSON document: a list, or one with a list in it.
 func readJSON(in *input, opt Options, to sink) error {
-	pointer := opt.Pointer
+	pointer, complete := opt.Pointer, true
 	each := newElements(opt)
 	if pointer == "" {
 		var err error
-		if pointer, err = guess(in, each); err != nil {
+		if pointer, complete, err = guess(in, each); err != nil {
 			return err
 		}
 	}
@@ -89,7 +92,7 @@ func readJSON(in *input, opt Options, to sink) error {
 	if err != nil {
 		return in.fail(0, 0, nil, "%v", err)
 	}
-	j := &jsonList{in: in, feed: newFeed(in, "an element"), each: each, to: to}
+	j := &jsonList{in: in, feed: newFeed(in, "an element"), each: each, to: to, watch: !complete}
 	j.dec = jsontext.NewDecoder(j.feed, lenient...)
 	if err := j.find(tokens, nil); err != nil {
 		return err
@@ -103,6 +106,12 @@ func (j *jsonList) rest() error {
 	for {
 		depth := j.dec.StackDepth()
 		j.feed.done(j.dec.InputOffset())
+		if j.watch && j.dec.PeekKind() == '[' {
+			if err := j.other(); err != nil {
+				return err
+			}
+			continue
+		}
 		_, err := j.dec.ReadToken()
 		switch {
 		case err == io.EOF && depth == 0:
@@ -113,6 +122,32 @@ func (j *jsonList) rest() error {
 			return j.feed.fail(j.dec.InputOffset(), nil, "there is another value behind the document; if each line is a value of its own, say --format ndjson")
 		}
 	}
+}
+
+// other passes over a list behind the one that was read, unless it could have
+// been meant as well.
+func (j *jsonList) other() error {
+	pointer := j.dec.StackPointer()
+	if _, err := j.dec.ReadToken(); err != nil {
+		return j.fail(err)
+	}
+	depth := j.dec.StackDepth()
+	if j.dec.PeekKind() != ']' {
+		v, err := j.dec.ReadValue()
+		if err != nil {
+			return j.fail(err)
+		}
+		if j.each.hasSite(v) {
+			return j.feed.fail(j.dec.InputOffset(), nil, "there is another list of sites, %s, behind the one that was read; choose one with --pointer", pointer)
+		}
+	}
+	for j.dec.StackDepth() >= depth {
+		j.feed.done(j.dec.InputOffset())
+		if _, err := j.dec.ReadToken(); err != nil {
+			return j.fail(err)
+		}
+	}
+	return nil
 }
 
 func (j *jsonList) fail(err error) error {

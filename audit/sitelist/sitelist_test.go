@@ -147,6 +147,7 @@ func TestCSV(t *testing.T) {
 		{"a column twice", "l.csv", "url,URL\na.example,2\n", Options{}, "error l.csv, line 1: two columns are named \"url\"; the columns are: \"url\", \"URL\"; rename one of them\n"},
 		{"one column", "-", "website\na.example\n", Options{}, "2 a.example||||\n"},
 		{"the separator said by a spreadsheet", "-", "sep=|\nurl|id\na.example|1\n", Options{}, "3 a.example|1|||\n"},
+		{"a header over several lines", "l.csv", "\"the\nname\";url\nx;a.example\n", Options{}, "3 a.example||||\n"},
 		{"plain text in a .csv", "l.csv", "a.example\nb.example\n", Options{Format: FormatText}, "1 a.example||||\n2 b.example||||\n"},
 		{"bad README URLs reject the line", "-", "url,readme\na.example,http://r.example/x\nb.example,https://localhost/x\nc.example,README.md\nd.example,r.example/README.md\n", Options{},
 			"2 \"a.example\" ! the README URL \"http://r.example/x\" is not usable: only https URLs are read, this one is http\n" +
