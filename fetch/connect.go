@@ -129,7 +129,9 @@ func (h *host) handshake(ctx context.Context, raw net.Conn, addr netip.AddrPort,
 	started := time.Now()
 	cfg := h.v.c.tls.Clone()
 	cfg.ServerName = strings.Trim(h.name, "[]")
-	cfg.ClientSessionCache = &h.session
+	if h.connected {
+		cfg.ClientSessionCache = &h.session
+	}
 	secure := tls.Client(raw, cfg)
 	c := newConn(raw, secure, addr)
 	release := c.guard(ctx, deadline)
@@ -142,13 +144,15 @@ func (h *host) handshake(ctx context.Context, raw net.Conn, addr netip.AddrPort,
 		c.abort()
 		return nil, err
 	}
+	h.connected = true
 	c.version = secure.ConnectionState().Version
 	t.TLSVersion = c.version
 	return c, nil
 }
 
 // sessionSlot keeps the last TLS session of one host, for servers that close
-// the connection after every answer.
+// the connection after every answer. It is used from the second connection on:
+// tickets cost more than they save where the connection is kept.
 type sessionSlot struct{ state *tls.ClientSessionState }
 
 // Get implements tls.ClientSessionCache.

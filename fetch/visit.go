@@ -46,7 +46,9 @@ type host struct {
 	admitted bool
 	release  func()
 	conn     *conn
-	session  sessionSlot
+	// connected: there was a finished handshake before.
+	connected bool
+	session   sessionSlot
 }
 
 // read is one Fetch under way.
