@@ -67,7 +67,7 @@ func parseBlocks(src []byte) (ast.Node, *state) {
 // open quotes and lists, which costs some 300 ns each time. Five levels of
 // one-letter items need less than one visit a byte, usual texts a tenth.
 func allowedVisits(size int) int {
-	return freeVisits + 2*min(size, MaxBytes) + size/2
+	return freeVisits + min(size, MaxBytes) + size/2
 }
 
 // bounded counts the blocks that a parser opens and opens none when there are
