@@ -66,7 +66,11 @@ func (u *URL) String() string { return u.href }
 // Location is the URL without fragment and without an empty query: what is
 // asked of a server, and what two URLs of one document have in common.
 func (u *URL) Location() string {
-	return strings.TrimSuffix(u.u.Href(true), "?")
+	href := u.u.Href(true)
+	if u.Query() == "" {
+		return strings.TrimSuffix(href, "?")
+	}
+	return href // a query may itself end in a question mark
 }
 
 // Scheme is the scheme in lower case, without a colon.
