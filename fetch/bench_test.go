@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"agentaudit/fetch"
@@ -91,4 +92,35 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(outcome(resp, err))
 		}
 	}
+}
+
+// BenchmarkManySites is a thousand sites, sixty-four at a time, over pipes
+// inside the process: what the demonstration and load tests build on.
+func BenchmarkManySites(b *testing.B) {
+	n := newNet(b, fakenet.Options{})
+	const sites = 1000
+	urls := make([]*weburl.URL, sites)
+	for i := range urls {
+		host := fmt.Sprintf("s%d.example", i)
+		n.Static(host, "/agentic.json", 200, fakenet.JSON, "{}")
+		urls[i] = mustURL(b, "https://"+host+"/agentic.json")
+	}
+	client := n.Client(fetch.Config{})
+	for b.Loop() {
+		var all sync.WaitGroup
+		places := make(chan struct{}, 64)
+		for _, u := range urls {
+			places <- struct{}{}
+			all.Go(func() {
+				defer func() { <-places }()
+				v := client.Visit()
+				defer v.Close()
+				if resp, err := v.Fetch(b.Context(), fetch.Request{URL: u, MaxBytes: 65536}); err != nil {
+					b.Error(outcome(resp, err))
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.ReportMetric(float64(sites*b.N)/b.Elapsed().Seconds(), "sites/s")
 }

@@ -48,7 +48,8 @@ type Config struct {
 	// Limits bound the reads; zero fields stand for the specification's.
 	Limits Limits
 	// Admit is asked once per visit and host, after the lookup and before the
-	// first connection: manners over all visits together. addrs are the
+	// first connection: manners over all visits together. host is without port
+	// and final dot, IPv6 in brackets; addrs are the
 	// addresses that may be connected to, in order, at most Limits.Addresses.
 	// It may wait as long as ctx lasts; an error makes the read fail with
 	// [KindBusy]. release, unless nil, is called when the visit is closed. A nil

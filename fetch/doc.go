@@ -19,8 +19,9 @@
 //     there are no cookies, credentials, referrers or proxies, and the
 //     environment is not consulted.
 //   - Time, header bytes, interim answers and body bytes are bounded for
-//     every read, whatever the server does; nothing goes on in the background
-//     once a read has returned.
+//     every read, whatever the server does. Once a read has returned, nothing
+//     of it goes on but, for some seconds at most, a lookup whose answer the
+//     next visit may find in the cache.
 //   - Every failure is an [*Error] with a [Kind] for programs, a sentence and
 //     an advice for people. Text from the site is cleaned before it gets into
 //     a sentence.

@@ -1,9 +1,14 @@
 package fetch_test
 
 import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
@@ -64,4 +69,54 @@ func addrPort(addr string) netip.AddrPort { return addrPortOf(addr, 443) }
 
 func addrPortOf(addr string, port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr(addr), port)
+}
+
+func TestErrorsAndAnswersCarryWhatIsKnown(t *testing.T) {
+	n := newNet(t, fakenet.Options{})
+	s := n.Site("site.example")
+	s.Path("/moved", fakenet.Reply(302, http.Header{"Location": {"/x y"}, "Content-Type": {"text/html; a=b"}, "Retry-After": {"7"}}, "moved"))
+	s.Path("/large", fakenet.Text(200, strings.Repeat("x", 11)))
+	s.Path("/short", fakenet.WrongLength(10, "{}"))
+	s.Path("/limited", fakenet.Limited(503, "120"))
+	v := n.Client(fetch.Config{}).Visit()
+	defer v.Close()
+	failed := func(path string) *fetch.Error {
+		t.Helper()
+		_, err := v.Fetch(t.Context(), request(t, s.URL(path)+"#part", 10))
+		e, ok := err.(*fetch.Error)
+		if !ok || e.URL != s.URL(path) || e.Addr.Addr() != s.Address() || e.Addr != e.Trace.Addr || e.Trace.TLSVersion != tls.VersionTLS13 {
+			t.Fatalf("%+v", err)
+		}
+		return e
+	}
+	if e := failed("/moved"); e.Location != "/x y" || e.ContentType != "text/html; a=b" || e.RetryAfter != 7*time.Second || e.Status != 302 {
+		t.Errorf("%+v", e)
+	}
+	if e := failed("/large"); e.Limit != 10 || e.Status != 200 || e.ContentType != "text/plain" {
+		t.Errorf("%+v", e)
+	}
+	if e := failed("/short"); e.Bytes != 2 || e.Status != 200 || e.ContentType != "application/json" || !errors.Is(e, io.ErrUnexpectedEOF) {
+		t.Errorf("%+v", e)
+	}
+	resp, err := v.Fetch(t.Context(), request(t, s.URL("/limited#x"), 10))
+	if err != nil || resp.RetryAfter != 2*time.Minute || resp.URL != s.URL("/limited") || resp.Header.Get("Retry-After") != "120" {
+		t.Error(outcome(resp, err))
+	}
+}
+
+func TestBodiesBelongToTheCaller(t *testing.T) {
+	n := newNet(t, fakenet.Options{})
+	s := n.Site("site.example").Static("/a", 200, nil, "aaaa").Static("/b", 200, nil, "bbbb")
+	v := n.Client(fetch.Config{}).Visit()
+	a, err := v.Fetch(t.Context(), request(t, s.URL("/a"), 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Fetch(t.Context(), request(t, s.URL("/b"), 10)); err != nil {
+		t.Fatal(err)
+	}
+	v.Close()
+	if string(a.Body) != "aaaa" {
+		t.Errorf("%q", a.Body)
+	}
 }

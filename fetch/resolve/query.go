@@ -242,7 +242,9 @@ func (r *Resolver) askSystem(ctx context.Context, _ []string, host string, qtype
 		}
 		return family{addrs: addrs, ttl: systemLife}
 	}
-	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
+	de, isDNS := errors.AsType[*net.DNSError](err)
+	// A name with addresses of the other family alone is an AddrError.
+	if _, isAddr := errors.AsType[*net.AddrError](err); isAddr || isDNS && de.IsNotFound {
 		return family{ttl: systemLife} // NXDOMAIN and "no address" look the same here
 	}
 	return family{err: &Error{Host: host, Detail: "the name servers failed or did not answer in time", Err: err}}

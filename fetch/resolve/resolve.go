@@ -20,8 +20,10 @@ const (
 	// DefaultAttempt bounds one query to one server; two of them leave a
 	// second of the 5 s that a lookup may take.
 	DefaultAttempt = 2 * time.Second
-	// DefaultLookup bounds a lookup that nobody waits for any more.
-	DefaultLookup = 5 * time.Second
+	// DefaultLookup bounds a lookup in all. It is a little less than the 5 s
+	// after which a visit stops waiting, so that addresses of one family are
+	// delivered when the other one's servers are silent to the end.
+	DefaultLookup = 4500 * time.Millisecond
 	// DefaultQueries bounds the queries under way at once: each needs a
 	// socket of its own, because its port is half of what makes the answer
 	// hard to forge.
@@ -183,15 +185,10 @@ func (r *Resolver) ask(ctx context.Context, host string) (answer, error) {
 		if f.err != nil {
 			return answer{}, f.err
 		}
-		a.life = shorter(a.life, min(f.ttl, maxNegativeLife))
-		if f.ttl == 0 {
-			a.life = 0
-		}
 	}
 	a.err = &Error{Host: host, NotFound: true, Detail: "the name exists, but has no address"}
-	if found[0].ttl == 0 || found[1].ttl == 0 {
-		a.life = 0 // without an SOA record nothing says how long that holds
-	}
+	// Without an SOA record nothing says how long that holds, and it is not kept.
+	a.life = min(found[0].ttl, found[1].ttl, maxNegativeLife)
 	return a, nil
 }
 

@@ -43,7 +43,7 @@ func TestAnswers(t *testing.T) {
 		setUp func(n *fakenet.Net)
 		want  string // addresses
 		// attempt is short only where a server is silent
-		attempt time.Duration
+		attempt, lookup time.Duration
 		// or an error
 		notFound bool
 		detail   string
@@ -106,6 +106,8 @@ func TestAnswers(t *testing.T) {
 			setUp: func(n *fakenet.Net) { n.Site("a.example").DNS(failing(fakenet.ServFail, "A", "2600::9")) }, want: "2600::9"},
 		{name: "SERVFAIL for AAAA and no A settles nothing",
 			setUp: func(n *fakenet.Net) { n.Site("a.example").DNS(failing(fakenet.ServFail, "AAAA")) }, detail: "SERVFAIL"},
+		{name: "silence for AAAA beside an address",
+			setUp: func(n *fakenet.Net) { n.Site("a.example").DNS(failing(fakenet.Silence, "AAAA", "20.0.0.9")) }, want: "20.0.0.9", lookup: 400 * time.Millisecond},
 		{name: "NXDOMAIN speaks for both families",
 			setUp:    func(n *fakenet.Net) { n.Site("a.example").DNS(failing(fakenet.NXDomain, "A")) },
 			notFound: true, detail: "NXDOMAIN"},
@@ -130,7 +132,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n, r := setUp(t, resolve.Config{Attempt: c.attempt})
+			n, r := setUp(t, resolve.Config{Attempt: c.attempt, Lookup: c.lookup})
 			c.setUp(n)
 			addrs, err := r.Lookup(t.Context(), "a.example", false)
 			if got := list(addrs); got != c.want {
