@@ -9,6 +9,9 @@ import (
 	"agentaudit/fetch/weburl"
 )
 
+// IdempotencyHeader is the header in which requests carry their id.
+const IdempotencyHeader = "Idempotency-Key"
+
 // Action is an Action Profile 1.0.0.
 type Action struct {
 	Origin  string
