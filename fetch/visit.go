@@ -151,12 +151,16 @@ func (h *host) take(ctx context.Context) *Error {
 	if ctx.Err() == nil {
 		select {
 		case h.turn <- struct{}{}:
-			if ctx.Err() == nil {
+			// The end of the visit reaches ctx a little later than h.v.ctx.
+			if ctx.Err() == nil && h.v.ctx.Err() == nil {
 				return nil
 			}
 			h.give()
 		case <-ctx.Done():
 		}
+	}
+	if err := h.v.ctx.Err(); err != nil {
+		return h.v.cancelled(h.name, err)
 	}
 	return h.v.cancelled(h.name, context.Cause(ctx))
 }
