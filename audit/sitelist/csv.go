@@ -289,7 +289,7 @@ func newHeader(in *input, rec record, want columns) (*csvHeader, error) {
 	}
 	h.at, h.id, h.label, h.tags, h.readmeAt = find(want.site), find(want.id), find(want.label), find(want.tags), find(want.readme)
 	if h.at < 0 {
-		return nil, in.fail(rec.number, 0, nil, "no column is named %s; %s; name the one with the sites (--column), or say that this is plain text (--format text)", strings.Join(want.site, ", "), found)
+		return nil, in.fail(rec.number, 0, nil, "no column is named %s; %s; name the one with the sites (--column), or say that this is plain text (--list-format text)", strings.Join(want.site, ", "), found)
 	}
 	for _, i := range []int{h.at, h.id, h.label, h.tags, h.readmeAt} {
 		if i >= 0 && slices.Contains(h.names[i+1:], h.names[i]) {

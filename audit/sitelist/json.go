@@ -119,7 +119,7 @@ func (j *jsonList) rest() error {
 		case err != nil:
 			return j.fail(err)
 		case depth == 0:
-			return j.feed.fail(j.dec.InputOffset(), nil, "there is another value behind the document; if each line is a value of its own, say --format ndjson")
+			return j.feed.fail(j.dec.InputOffset(), nil, "there is another value behind the document; if each line is a value of its own, say --list-format ndjson")
 		}
 	}
 }

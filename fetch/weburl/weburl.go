@@ -105,10 +105,11 @@ func (u *URL) Origin() string {
 	return "null"
 }
 
-// IP is the address where the host is an IP literal.
+// IP is the address where the host is an IP literal. For https a WHATWG host
+// that reads as an address is one: all numeric hosts become dotted quads.
 func (u *URL) IP() (netip.Addr, bool) {
 	a, err := netip.ParseAddr(strings.Trim(u.Hostname(), "[]"))
-	return a, err == nil && (u.u.IsIPv4() || u.u.IsIPv6())
+	return a, err == nil
 }
 
 // Rule names a broken rule; tests and callers rely on it, not on the prose.

@@ -75,6 +75,27 @@ func TestSiteLinkHosts(t *testing.T) {
 	}
 }
 
+// A URL that was resolved against another has the same address as one that was
+// written out.
+func TestAddressAfterResolving(t *testing.T) {
+	for _, in := range []string{"https://127.0.0.1/a", "https://0x7f.1/", "https://[::1]/a/b"} {
+		base, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := base.Resolve("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, ok := u.IP(); !ok || !a.IsLoopback() {
+			t.Errorf("%s resolved from %s is at %v, %v", u, in, a, ok)
+		}
+		if CheckSiteLink(u) == nil {
+			t.Errorf("%s passes as a site link", u)
+		}
+	}
+}
+
 func FuzzParseTarget(f *testing.F) {
 	for _, s := range []string{"https://0x7f.1/", "site.example", "//[::1]", "https://a@b:443/?#", "https://xn--a/"} {
 		f.Add(s)
