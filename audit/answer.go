@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"agentaudit/audit/report"
+	"agentaudit/fetch"
+)
+
+// answer sorts what a server did when it was asked for a file.
+type answer int
+
+const (
+	answerFile answer = iota // 200 with something that may be the file
+	answerMissing
+	answerRedirect
+	answerRefused // by our own policy: address, size, encoding
+	answerNoHost
+	answerBadCertificate
+	answerUnexpected
+	answerBlocked
+	answerServerError
+	answerUnreachable
+)
+
+// definite reports whether the answer says something about the site. All
+// others say only that it could not be asked now.
+func (a answer) definite() bool { return a < answerBlocked }
+
+// answer classifies the read. page says that an HTML page may be what was
+// asked for; elsewhere one is a soft 404.
+func (r *Read) answer(page bool) answer {
+	switch r.Kind {
+	case "":
+	case fetch.KindRedirect:
+		return answerRedirect
+	case fetch.KindRefused, fetch.KindTooLarge, fetch.KindEncoding:
+		// A server that fails or blocks may well compress its error page.
+		if a := statusAnswer(r.Status); r.Kind != fetch.KindRefused && !a.definite() {
+			return a
+		}
+		return answerRefused
+	case fetch.KindNoSuchHost:
+		return answerNoHost
+	case fetch.KindBadCertificate:
+		return answerBadCertificate
+	default:
+		return answerUnreachable
+	}
+	if r.Challenge || r.challenged(page) {
+		return answerBlocked
+	}
+	a := statusAnswer(r.Status)
+	if a == answerFile && !page && r.isPage() {
+		return answerMissing
+	}
+	return a
+}
+
+func statusAnswer(status int) answer {
+	switch {
+	case status == http.StatusOK:
+		return answerFile
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return answerMissing
+	case status == http.StatusUnauthorized, status == http.StatusForbidden,
+		status == http.StatusTooManyRequests, status == http.StatusUnavailableForLegalReasons:
+		return answerBlocked
+	case status >= 500:
+		return answerServerError
+	}
+	return answerUnexpected
+}
+
+// passing reports whether the trouble may be gone a little later: a time-out,
+// a reset, a refused connection, a name server's failure, 429 or 5xx (pipeline
+// specification, promise 5). A login wall or a block will stand.
+func (r *Read) passing() bool {
+	switch {
+	case r.Kind == fetch.KindTooLarge, r.Kind == fetch.KindEncoding, r.Kind == "":
+		return r.Status == http.StatusTooManyRequests || r.Status >= 500
+	}
+	return r.Kind.Temporary()
+}
+
+// isPage reports whether the body is an HTML page, by its media type or by
+// its first characters.
+func (r *Read) isPage() bool {
+	if mt := mediaType(r.ContentType); mt == "text/html" || mt == "application/xhtml+xml" {
+		return true
+	}
+	start := strings.ToLower(strings.TrimLeftFunc(strings.TrimPrefix(string(r.Body[:min(len(r.Body), 512)]), "\ufeff"), unicode.IsSpace))
+	for _, mark := range []string{"<!doctype html", "<html", "<head", "<body"} {
+		if strings.HasPrefix(start, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// challengeMarks are the titles, scripts and forms by which the usual bot
+// walls can be told from a site's own pages. They are looked for in the first
+// 32 KiB, in lower case.
+var challengeMarks = []string{
+	"<title>just a moment", "<title>attention required", "<title>checking your browser", "<title>one moment, please",
+	"<title>ddos-guard", "<title>access denied", "<title>are you a robot", "<title>robot check", "<title>security check",
+	"<title>human verification", "<title>verify you are human", "<title>pardon our interruption", "<title>bot verification",
+	"<title>please wait", "<title>vercel security checkpoint",
+	"/cdn-cgi/challenge-platform/", "challenges.cloudflare.com", "cf-chl-", "cf_chl_", "g-recaptcha", "google.com/recaptcha",
+	"h-captcha", "hcaptcha.com", "captcha-delivery.com", "geo.captcha-delivery", "px-captcha", "perimeterx", "_incapsula_resource",
+	"awswafintegration", "aws-waf-token", "ddos-guard", "sgcaptcha", "friendly-captcha", "datadome",
+}
+
+// challenged reports whether an HTML answer is a bot wall's challenge: with
+// 403, 429 or 503 always, with 200 only where a file belongs, for a site's own
+// page may well carry a captcha in a form.
+func (r *Read) challenged(page bool) bool {
+	switch r.Status {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusOK:
+		if page {
+			return false
+		}
+	default:
+		return false
+	}
+	if !r.isPage() {
+		return false
+	}
+	text := strings.ToLower(string(r.Body[:min(len(r.Body), 32768)]))
+	for _, mark := range challengeMarks {
+		if strings.Contains(text, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// reason is the word for an answer that decides the outcome of an audit.
+func (a answer) reason() report.Reason {
+	switch a {
+	case answerMissing:
+		return report.ReasonMissingProfile
+	case answerRedirect:
+		return report.ReasonRedirected
+	case answerRefused:
+		return report.ReasonRefused
+	case answerNoHost:
+		return report.ReasonNoSuchHost
+	case answerBadCertificate:
+		return report.ReasonBadCertificate
+	case answerBlocked:
+		return report.ReasonBlocked
+	case answerServerError:
+		return report.ReasonServerError
+	case answerUnreachable:
+		return report.ReasonUnreachable
+	}
+	return report.ReasonUnexpectedStatus
+}
+
+// trouble is a sentence on why the file cannot be used, without a final full
+// stop; "" for an answer that may be the file.
+func (r *Read) trouble(name string, page bool) string {
+	if r.Kind != "" {
+		return r.Message
+	}
+	switch a := r.answer(page); {
+	case a == answerFile:
+		return ""
+	case a == answerMissing && r.Status == http.StatusOK:
+		return fmt.Sprintf("%s answers with an HTML page instead of %s: there is no such file, or every address shows the same page", r.URL, name)
+	case a == answerBlocked && (r.Challenge || r.challenged(page)):
+		return fmt.Sprintf("%s answers with a bot wall's challenge page (HTTP %d) instead of %s", r.URL, r.Status, name)
+	}
+	return fmt.Sprintf("%s answers with %s instead of %s", r.URL, statusWords(r.Status), name)
+}
+
+// statusWords is "HTTP 404 (Not Found)".
+func statusWords(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("HTTP %d (%s)", status, text)
+	}
+	return fmt.Sprintf("HTTP %d", status)
+}
+
+// mediaType is the media type of a Content-Type header in lower case, without
+// parameters.
+func mediaType(header string) string {
+	mt, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(mt))
+}
+
+// printable makes a header of a stranger fit for reports: control characters
+// are left out, and what is longer than any media type is cut.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == unicode.ReplacementChar || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:200]) + "…"
+	}
+	return s
+}

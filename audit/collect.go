@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"context"
+	"time"
+
+	"agentaudit/fetch"
+	"agentaudit/fetch/weburl"
+)
+
+// Fetcher reads one public file: one GET that follows nothing. Its errors are
+// [*fetch.Error] values. A visit of package fetch is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, req fetch.Request) (*fetch.Response, error)
+}
+
+// Collect reads the files of one publication, one after the other over the
+// connection that the visit keeps: the profile, the text index, the README,
+// the documents that the profile names, and llms.txt beside an action
+// profile. now is the time that the report will show.
+//
+// The error is not nil only where the caller's context ended; whatever the
+// site does is part of the bundle.
+func Collect(ctx context.Context, f Fetcher, t Target, now time.Time) (*Bundle, error) {
+	b := &Bundle{ProfileURL: t.ProfileURL.Location(), ObservedAt: now, target: &t}
+	if t.ReadmeURL != nil {
+		b.ReadmeURL = t.ReadmeURL.Location()
+	}
+	c := &collector{caller: ctx, f: f, b: b}
+	budget, cancel := context.WithTimeout(ctx, Budget)
+	defer cancel()
+	c.ctx = budget
+
+	c.read(RoleProfile, t.ProfileURL, MaxSmallFile)
+	b.subject = newSubject(b, t)
+	c.read(RoleText, t.TextURL(), MaxSmallFile)
+	for _, u := range t.readmeURLs() {
+		if c.read(RoleReadme, u, MaxSmallFile).Status != 404 {
+			break
+		}
+	}
+	for _, d := range b.subject.documents {
+		if have := b.document(d.url.Location()); have == nil {
+			c.read(RoleDocument, d.url, d.limit)
+		}
+	}
+	if b.subject.llms != nil {
+		c.read(RoleLLMs, b.subject.llms, MaxSmallFile)
+	}
+	return b, ctx.Err()
+}
+
+type collector struct {
+	caller context.Context
+	ctx    context.Context
+	f      Fetcher
+	b      *Bundle
+}
+
+func (c *collector) read(role Role, u *weburl.URL, limit int64) *Read {
+	resp, err := c.f.Fetch(c.ctx, fetch.Request{URL: u, Accept: Accept, MaxBytes: limit})
+	r := newRead(role, u, limit, resp, err)
+	if c.ctx.Err() != nil && c.caller.Err() == nil && r.Kind == fetch.KindCancelled {
+		// The audit's own budget ended, not the caller's patience.
+		r.Kind = fetch.KindTimeout
+		r.Message = "the site was so slow that the time for one audit was used up before this file was read"
+		r.Advice = "Look for what makes the site slow and audit it again."
+	}
+	c.b.Reads = append(c.b.Reads, r)
+	return &c.b.Reads[len(c.b.Reads)-1]
+}

@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"agentaudit/audit/report"
+	"agentaudit/fetch"
+)
+
+// outcome decides what lists, counts and alerts say of the site, with the one
+// word and the one sentence behind it. The first reason that applies wins
+// (pipeline specification, "Outcome and reason").
+func (j *judge) outcome(r *report.Report) (report.Outcome, report.Reason, string) {
+	profileAnswer := j.s.read.answer(false)
+	switch {
+	case profileAnswer == answerUnreachable:
+		// The detail begins with the word for the phase that failed.
+		return report.OutcomeUnchecked, report.ReasonUnreachable, string(j.s.read.Kind) + ": " + sentence(j.s.read.Message)
+	case !profileAnswer.definite():
+		return report.OutcomeUnchecked, profileAnswer.reason(), sentence(j.s.unusable.detail)
+	case profileAnswer != answerFile:
+		return report.OutcomeFailed, profileAnswer.reason(), sentence(j.s.unusable.detail)
+	}
+	if d, bad := failing(r, "json", "structure", "origin", "bindings"); bad {
+		return report.OutcomeFailed, report.ReasonInvalidProfile, d
+	}
+	if f := worst(j.wrong); f != nil {
+		reason := report.ReasonBrokenDocument
+		if f.doc.openapi {
+			reason = report.ReasonAPIMismatch
+		}
+		return report.OutcomeFailed, reason, f.detail
+	}
+	if d, bad := failing(r, "txt"); bad {
+		return report.OutcomeFailed, report.ReasonTextConflict, d
+	}
+	if d, bad := failing(r, "readme:json", "readme:txt"); bad {
+		return report.OutcomeFailed, report.ReasonReadmeConflict, d
+	}
+	if f := worst(j.troubled); f != nil {
+		detail := f.detail
+		if a := f.read.answer(!f.doc.openapi); a == answerUnreachable {
+			detail = string(f.read.Kind) + ": " + detail
+		}
+		return report.OutcomeUnchecked, f.read.answer(!f.doc.openapi).reason(), "Document " + shown(wellFormed1(f.doc.name), 200) + ": " + detail
+	}
+	if r.Publication.Status == report.Partial {
+		return report.OutcomePartial, report.ReasonIncomplete, incomplete(r)
+	}
+	return report.OutcomeSuccessful, report.ReasonComplete, r.Publication.Summary
+}
+
+// failing finds the first of some checks that fails.
+func failing(r *report.Report, ids ...string) (detail string, bad bool) {
+	for _, id := range ids {
+		for _, c := range r.Checks {
+			if c.ID == id && c.Status == report.Fail {
+				return c.Detail, true
+			}
+		}
+	}
+	return "", false
+}
+
+// worst is the failure that counts most: an OpenAPI document before others.
+func worst(failures []failure) *failure {
+	for i := range failures {
+		if failures[i].doc.openapi {
+			return &failures[i]
+		}
+	}
+	if len(failures) > 0 {
+		return &failures[0]
+	}
+	return nil
+}
+
+// incomplete says in one sentence what a partial publication lacks.
+func incomplete(r *report.Report) string {
+	var details []string
+	for _, s := range r.Publication.NextSteps {
+		details = append(details, s.Detail)
+	}
+	if len(details) > 2 {
+		details = append(details[:2], fmt.Sprintf("And %d more.", len(details)-2))
+	}
+	return strings.Join(details, " ")
+}
+
+// Again says whether another attempt may come to another result, and why.
+type Again string
+
+// The answers to the question whether to try again.
+const (
+	// Final: the result stands.
+	Final Again = ""
+	// Trouble: something that decides the outcome failed in a passing way
+	// (pipeline specification, promise 5).
+	Trouble Again = "trouble"
+	// Confirm: the site gave a negative answer of a kind that counts only
+	// when a second attempt finds the same.
+	Confirm Again = "confirm"
+)
+
+// Verdict is what an attempt means for the next one.
+type Verdict struct {
+	Again Again
+	// Definite reports that the result is a verdict about the site already,
+	// which a later attempt without an answer does not overturn.
+	Definite bool
+	// RetryAfter is how long the site asked to be left alone, 0 if it did not.
+	RetryAfter time.Duration
+	// Network reports that the profile could not be read in the way in which
+	// our own network fails (dns, connect, timeout).
+	Network bool
+}
+
+// Judgement is a result with what it means for another attempt.
+type Judgement struct {
+	Result  *report.Result
+	Verdict Verdict
+}
+
+// Weigh judges a bundle and says whether it is worth another attempt.
+func Weigh(b *Bundle) Judgement {
+	res := Judge(b)
+	v := Verdict{Definite: res.Outcome != report.OutcomeUnchecked}
+	profileRead := b.first(RoleProfile)
+	v.Network = profileRead.Kind.Network()
+	consider := func(r *Read) {
+		if r != nil && r.passing() {
+			v.Again = Trouble
+			v.RetryAfter = max(v.RetryAfter, r.RetryAfter)
+		}
+	}
+	switch res.Outcome {
+	case report.OutcomeUnchecked:
+		consider(profileRead)
+		for i := range b.Reads {
+			if b.Reads[i].Role == RoleDocument {
+				consider(&b.Reads[i])
+			}
+		}
+	case report.OutcomePartial:
+		// A companion that failed in passing is all that may stand between
+		// this site and another outcome.
+		consider(b.first(RoleText))
+		if last := b.last(RoleReadme); last != nil && last.Status != 404 {
+			consider(last)
+		}
+	case report.OutcomeFailed:
+		if res.Reason == report.ReasonNoSuchHost || res.Reason == report.ReasonBadCertificate {
+			v.Again = Confirm
+		}
+	}
+	if profileRead.Kind == fetch.KindBusy {
+		v.Definite = false
+	}
+	return Judgement{res, v}
+}
+
+func (b *Bundle) last(role Role) *Read {
+	for i := len(b.Reads) - 1; i >= 0; i-- {
+		if b.Reads[i].Role == role {
+			return &b.Reads[i]
+		}
+	}
+	return nil
+}
