@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// EmbeddedDepth is the number of waiting jobs up to which the embedded server
+// is quick: it copies its lists with every job.
+const EmbeddedDepth = 5000
+
+// Conn is a connection to the queue's server, shared by clients and servers. It
+// is safe for concurrent use.
+type Conn struct {
+	redis    redis.UniversalClient
+	embedded *miniredis.Miniredis
+	name     string
+}
+
+// Options say where the server is and how it is reached.
+type Options struct {
+	// URL is redis://[user[:password]@]host[:port][/db], the same with
+	// rediss:// for TLS, or unix://[user[:password]@]/path[?db=n].
+	URL string
+	// Password stands in for the one in the URL, so that it can come from a
+	// file or the environment.
+	Password string
+	// PoolSize is the largest number of connections; 0 is ten per core.
+	PoolSize int
+}
+
+// ErrOptions is the error for options that name no server.
+var ErrOptions = errors.New("bad Redis address")
+
+// single reads the options of one server. Errors never show the URL: there may
+// be a password in it.
+func (o Options) single() (*redis.Options, error) {
+	scheme, _, ok := strings.Cut(o.URL, "://")
+	if !ok {
+		return nil, fmt.Errorf("%w: want redis://HOST:PORT, rediss://HOST:PORT or unix:///PATH", ErrOptions)
+	}
+	switch scheme {
+	case "redis", "rediss", "unix":
+	default:
+		return nil, fmt.Errorf("%w: unknown scheme %.20q, want redis, rediss or unix", ErrOptions, scheme)
+	}
+	if _, err := url.Parse(o.URL); err != nil {
+		return nil, fmt.Errorf("%w: it is not a URL (reserved characters in a password must be escaped)", ErrOptions)
+	}
+	opt, err := redis.ParseURL(o.URL)
+	if err != nil {
+		// go-redis names the part that is wrong, not its content, but for
+		// query parameters, which hold no secrets.
+		return nil, fmt.Errorf("%w: %s", ErrOptions, strings.TrimPrefix(err.Error(), "redis: "))
+	}
+	if o.Password != "" {
+		opt.Password = o.Password
+	}
+	opt.PoolSize = o.PoolSize
+	opt.DisableIdentity = true
+	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return opt, nil
+}
+
+// quiet silences go-redis, which would write to standard error by itself: all
+// that it has to say comes back as errors.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(silence{}) })
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// Connect connects to a Redis server and makes sure that it answers. The error
+// wraps [ErrOptions] for options that cannot be right.
+func Connect(ctx context.Context, o Options) (*Conn, error) {
+	quiet()
+	opt, err := o.single()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{redis: redis.NewClient(opt), name: opt.Network + ":" + opt.Addr}
+	if err := c.Ping(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Embedded starts a server inside the process. It has no port and no file:
+// nobody else can reach it, and what waits in it ends with the process.
+func Embedded() *Conn {
+	quiet()
+	m := miniredis.NewMiniRedis()
+	return &Conn{
+		embedded: m,
+		name:     "embedded",
+		redis: redis.NewClient(&redis.Options{
+			Addr:            "embedded",
+			Dialer:          func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+			Protocol:        2,
+			DisableIdentity: true,
+			// A pipe cannot lose what is written to it, so there is nothing to
+			// try again, and no connection grows stale.
+			MaxRetries:               -1,
+			ConnMaxIdleTime:          -1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}),
+	}
+}
+
+// String names the server, without secrets.
+func (c *Conn) String() string { return c.name }
+
+// IsEmbedded reports whether the server runs inside this process.
+func (c *Conn) IsEmbedded() bool { return c.embedded != nil }
+
+// Close ends the connection, and the embedded server with all it holds. Stop
+// servers first.
+func (c *Conn) Close() error {
+	err := c.redis.Close()
+	if c.embedded != nil {
+		c.embedded.Close()
+	}
+	return err
+}
+
+// Ping reports whether the server answers.
+func (c *Conn) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := c.redis.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("the queue (%s) does not answer: %w", c.name, err)
+	}
+	return nil
+}
+
+// IsFull reports whether an error says that the server's memory is full.
+func IsFull(err error) bool {
+	// Some layers keep only the text of the server's answer.
+	return err != nil && strings.Contains(err.Error(), "OOM command not allowed")
+}

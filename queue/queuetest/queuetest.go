@@ -1,0 +1,104 @@
+// Package queuetest gives tests a real redis-server of their own.
+package queuetest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Require reports whether a test can go on without what it needs from outside.
+// It skips the test, and says why; but where the environment variable
+// AGENTAUDIT_REQUIRE lists the name (names are separated by commas, "all" is
+// every one), as in CI, the test fails.
+func Require(t testing.TB, name, why string) {
+	t.Helper()
+	listed := strings.Split(os.Getenv("AGENTAUDIT_REQUIRE"), ",")
+	if slices.Contains(listed, name) || slices.Contains(listed, "all") {
+		t.Fatalf("%s is required (AGENTAUDIT_REQUIRE): %s", name, why)
+	}
+	t.Skipf("needs %s: %s", name, why)
+}
+
+// Server is a redis-server on a unix socket in a folder of its own.
+type Server struct {
+	// URL is for queue.Options.
+	URL string
+
+	dir string
+	cmd *exec.Cmd
+}
+
+// Redis starts a redis-server for the test, or skips it where there is none
+// ([Require]). It is gone when the test ends.
+func Redis(t testing.TB) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		Require(t, "redis", err.Error())
+	}
+	// Not t.TempDir: its names are too long for a socket.
+	dir, err := os.MkdirTemp("", "redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{URL: "unix://" + filepath.Join(dir, "s"), dir: dir}
+	t.Cleanup(func() {
+		s.Kill()
+		os.RemoveAll(dir)
+	})
+	s.Start(t)
+	return s
+}
+
+// Start starts the server; after Kill it is empty.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"), "--save", "", "--appendonly", "no",
+		"--dir", s.dir, "--logfile", filepath.Join(s.dir, "log"))
+	// It must not outlive a test that is killed, nor see its Ctrl-C.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client()
+	defer c.Close()
+	deadline := time.Now().Add(10 * time.Second)
+	for c.Ping(context.Background()).Err() != nil {
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			t.Fatalf("redis-server does not answer:\n%s", log)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// Kill ends the server at once, with all it holds.
+func (s *Server) Kill() {
+	if s.cmd.Process != nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+}
+
+// Client is a connection for the test itself; the caller closes it.
+func (s *Server) Client() *redis.Client {
+	return redis.NewClient(&redis.Options{Network: "unix", Addr: filepath.Join(s.dir, "s"), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+}
+
+// FlushAll empties the server.
+func (s *Server) FlushAll(t testing.TB) {
+	t.Helper()
+	c := s.Client()
+	defer c.Close()
+	if err := c.FlushAll(context.Background()).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
