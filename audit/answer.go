@@ -37,9 +37,17 @@ func (r *Read) answer(page bool) answer {
 	case "":
 	case fetch.KindRedirect:
 		return answerRedirect
-	case fetch.KindRefused, fetch.KindTooLarge, fetch.KindEncoding:
-		// A server that fails or blocks may well compress its error page.
-		if a := statusAnswer(r.Status); r.Kind != fetch.KindRefused && !a.definite() {
+	case fetch.KindRefused:
+		return answerRefused
+	case fetch.KindTooLarge, fetch.KindEncoding:
+		// Error pages may well be large or compressed; what they say is in
+		// their status. A web page where a file belongs is a soft 404
+		// whatever its size.
+		a := statusAnswer(r.Status)
+		if a == answerFile && !page && mediaType(r.ContentType) == "text/html" {
+			return answerMissing
+		}
+		if a != answerFile {
 			return a
 		}
 		return answerRefused
@@ -165,10 +173,11 @@ func (a answer) reason() report.Reason {
 // trouble is a sentence on why the file cannot be used, without a final full
 // stop; "" for an answer that may be the file.
 func (r *Read) trouble(name string, page bool) string {
-	if r.Kind != "" {
+	a := r.answer(page)
+	if r.Kind != "" && (r.Kind != fetch.KindTooLarge && r.Kind != fetch.KindEncoding || a == answerRefused) {
 		return r.Message
 	}
-	switch a := r.answer(page); {
+	switch {
 	case a == answerFile:
 		return ""
 	case a == answerMissing && r.Status == http.StatusOK:
@@ -207,4 +216,10 @@ func printable(s string) string {
 		return string(r[:200]) + "…"
 	}
 	return s
+}
+
+// answered reports whether an answer with this status came, be it that its
+// body was refused for its size or coding.
+func (r *Read) answered(status int) bool {
+	return r.Status == status && (r.Kind == "" || r.Kind == fetch.KindTooLarge || r.Kind == fetch.KindEncoding)
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -129,7 +130,7 @@ func (j *judge) readmeChecks(r *report.Report) {
 	switch {
 	case read == nil:
 		j.readme = pub.Unavailable("the README was not read")
-	case read.Kind == "" && read.Status == 404:
+	case read.answered(http.StatusNotFound):
 		j.readme = pub.Missing()
 	default:
 		for _, u := range j.t.readmeURLs() {

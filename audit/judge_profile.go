@@ -217,7 +217,7 @@ func (d *document) troubleRemedy(r *Read) string {
 	switch a := r.answer(!d.openapi); {
 	case r.Kind == fetch.KindRedirect && r.Location != "":
 		return "Serve the document at " + d.url.String() + " itself, or name its final address in the profile: " + printable(r.Location)
-	case r.Kind != "":
+	case r.Kind != "" && a == answerRefused, a == answerUnreachable, a == answerNoHost, a == answerBadCertificate:
 		return r.Advice
 	case a == answerMissing:
 		return "Publish the document at " + d.url.String() + " with status 200, or take it out of the profile and generate the files anew"

@@ -27,7 +27,7 @@ func (j *judge) textChecks() {
 	case r == nil:
 		j.text.Status = report.TextUnavailable
 		j.noText("agentic.txt was not read", "Audit the site again")
-	case r.Kind == "" && r.Status == http.StatusNotFound:
+	case r.answered(http.StatusNotFound):
 		j.text.Status = report.TextMissing
 		j.object("txt", textLabel, report.Warn, "There is no agentic.txt at "+url, generate, helpText)
 	case r.answer(true) != answerFile || r.challenged(false):
