@@ -202,3 +202,47 @@ func TestHostileTextsAreLinear(t *testing.T) {
 		}
 	}
 }
+
+func TestLookups(t *testing.T) {
+	d := parse(t, `{"a":{"b":"x"},"c":[1]}`)
+	if s, ok := d.Root.Get("a").Get("b").Text(); s != "x" || !ok || !d.Root.Get("a").Get("b").IsString("x") {
+		t.Error("a member of a member")
+	}
+	if n := d.Root.Get("c").Get("b").Get("x"); n != nil || n.IsString("") || d.Root.Get("A") != nil {
+		t.Error("what is not there is nil")
+	}
+	if _, ok := d.Root.Get("c").Text(); ok {
+		t.Error("a list is no text")
+	}
+	for kind, name := range map[Kind]string{Null: "null", Bool: "boolean", Number: "number", String: "string", Array: "array", Object: "object"} {
+		if kind.Name() != name {
+			t.Errorf("%s, want %s", kind.Name(), name)
+		}
+	}
+}
+
+func TestNodesCanBeMade(t *testing.T) {
+	n := NewObject(Member{Name: "b", Value: NewArray(NewString("x"), Node{})}, Member{Name: "a", Value: NewArray()})
+	if got := Stringify(&n, ""); got != `{"b":["x",null],"a":[]}` {
+		t.Error(got)
+	}
+	if got := Pointer("a/b", "~", "", "0"); got != "/a~1b/~0//0" || Pointer() != "" {
+		t.Error(got)
+	}
+}
+
+func TestEqual(t *testing.T) {
+	values := []string{"null", "true", "false", "1", "1e400", `"1"`, `""`, "[]", "[1]", "[1,2]", "[2,1]", "{}", `{"a":1}`, `{"a":2}`, `{"b":1}`, `{"a":1,"b":2}`, `"\ud800"`, `"\ufffd"`}
+	for i, a := range values {
+		for j, b := range values {
+			if got := Equal(&parse(t, a).Root, &parse(t, b).Root); got != (i == j) {
+				t.Errorf("%s and %s: %v", a, b, got)
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"0", "-0"}, {"1", "1.0"}, {`{"a":1,"b":[2]}`, `{"b":[2],"a":1}`}, {`"a"`, `"\u0061"`}} {
+		if !Equal(&parse(t, pair[0]).Root, &parse(t, pair[1]).Root) {
+			t.Errorf("%s and %s are equal", pair[0], pair[1])
+		}
+	}
+}

@@ -14,11 +14,8 @@ func DecodeText(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
 	}
-	// The decoder cannot fail: it replaces.
-	out, err := unicode.UTF8.NewDecoder().Bytes(data)
-	if err != nil {
-		return strings.ToValidUTF8(string(data), "\uFFFD")
-	}
+	// This decoder replaces and never fails.
+	out, _ := unicode.UTF8.NewDecoder().Bytes(data)
 	return string(out)
 }
 
