@@ -110,10 +110,10 @@ func expand(data []byte) ([]byte, error) {
 		Base64 []byte            `json:"base64"`
 		JSON   json.RawMessage   `json:"json"`
 		Count  *struct {
-			From  int    `json:"from"`
-			To    int    `json:"to"`
-			Width int    `json:"width"`
-			Text  string `json:"text"`
+			From  int             `json:"from"`
+			To    int             `json:"to"`
+			Width int             `json:"width"`
+			Text  json.RawMessage `json:"text"`
 		} `json:"count"`
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -139,10 +139,14 @@ func expand(data []byte) ([]byte, error) {
 	case form.JSON != nil:
 		return form.JSON, nil
 	case form.Count != nil:
+		text, err := expand(form.Count.Text)
+		if err != nil {
+			return nil, err
+		}
 		var b bytes.Buffer
 		for i := form.Count.From; i <= form.Count.To; i++ {
 			n := fmt.Sprintf("%0*d", form.Count.Width, i)
-			b.WriteString(strings.ReplaceAll(form.Count.Text, "{n}", n))
+			b.WriteString(strings.ReplaceAll(string(text), "{n}", n))
 		}
 		return b.Bytes(), nil
 	}

@@ -69,12 +69,12 @@ func TestEveryFolderIsKnown(t *testing.T) {
 func TestTextForms(t *testing.T) {
 	for in, want := range map[string]string{
 		`"a"`: "a",
-		`{"repeat": {"text": {"join": ["a", {"hex": "62"}]}, "times": 2}}`: "abab",
-		`{"count": {"from": 8, "to": 10, "width": 2, "text": "<{n}>"}}`:    "<08><09><10>",
-		`{"lines": ["x", {"join": ["y", "z"]}]}`:                           "x\nyz\n",
-		`{"base64": "aGk="}`:                                               "hi",
-		`{"json": {"a": 1}}`:                                               `{"a": 1}`,
-		`{"join": [{"repeat": {"hex": "ff", "times": 2}}, "{n}"]}`:         "\xff\xff{n}",
+		`{"repeat": {"text": {"join": ["a", {"hex": "62"}]}, "times": 2}}`:              "abab",
+		`{"count": {"from": 8, "to": 10, "width": 2, "text": {"join": ["<{n}", ">"]}}}`: "<08><09><10>",
+		`{"lines": ["x", {"join": ["y", "z"]}]}`:                                        "x\nyz\n",
+		`{"base64": "aGk="}`:                                                            "hi",
+		`{"json": {"a": 1}}`:                                                            `{"a": 1}`,
+		`{"join": [{"repeat": {"hex": "ff", "times": 2}}, "{n}"]}`:                      "\xff\xff{n}",
 	} {
 		var x Text
 		if err := json.Unmarshal([]byte(in), &x); err != nil || x.String() != want {

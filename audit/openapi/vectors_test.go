@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -15,7 +14,7 @@ func TestVectors(t *testing.T) {
 			OpenAPIText *audittest.Text `json:"openapiText"`
 			AllowLocal  bool            `json:"allowLocal"`
 		}
-		audittest.Decode(t, flatCounts(t, c.Input), &in)
+		audittest.Decode(t, c.Input, &in)
 		var expect struct {
 			Valid    *bool    `json:"valid"`
 			Pointers []string `json:"pointers"`
@@ -41,40 +40,4 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	})
-}
-
-// flatCounts expands the text of each count, so that it is a plain string.
-func flatCounts(t *testing.T, data []byte) []byte {
-	var root any
-	if err := json.Unmarshal(data, &root); err != nil {
-		t.Fatal(err)
-	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		case map[string]any:
-			for _, item := range v {
-				walk(item)
-			}
-			if count, ok := v["count"].(map[string]any); ok {
-				raw, err := json.Marshal(count["text"])
-				if err != nil {
-					t.Fatal(err)
-				}
-				var text audittest.Text
-				audittest.Decode(t, raw, &text)
-				count["text"] = text.String()
-			}
-		}
-	}
-	walk(root)
-	out, err := json.Marshal(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
