@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"agentaudit/audit/jsontree"
 	"agentaudit/audit/profile"
@@ -31,10 +33,19 @@ func (j *judge) object(id, label string, status report.Status, detail, remedy, h
 	j.checks = append(j.checks, report.Check{ID: id, Label: label, Status: status, Detail: sentence(detail), Remedy: sentence(remedy), HelpURL: help})
 }
 
-// sentence ends a clause with a full stop, unless it ends with a URL or a text
-// to be copied, to which a full stop would stick.
+// sentence makes a sentence of a clause: a capital at the start, a full stop
+// at the end. Neither touches a URL, a file name or a text to be copied.
 func sentence(s string) string {
-	if s == "" || strings.ContainsRune(".!?)`\"", rune(s[len(s)-1])) {
+	if s == "" {
+		return s
+	}
+	first, _, _ := strings.Cut(s, " ")
+	if !strings.ContainsAny(first, ":/.\"") {
+		r, size := utf8.DecodeRuneInString(s)
+		s = string(unicode.ToUpper(r)) + s[size:]
+	}
+	last := s[strings.LastIndexByte(s, ' ')+1:]
+	if strings.Contains(last, "://") || strings.HasPrefix(last, "/") || strings.ContainsRune(".!?`\"", rune(s[len(s)-1])) {
 		return s
 	}
 	return s + "."
