@@ -1,0 +1,15 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+// commands lists the commands in the order in which a newcomer meets them.
+func commands(s streams) []*cli.Command {
+	return []*cli.Command{
+		auditCommand(s),
+		batchesCommand(s),
+		resultsCommand(s),
+		cancelCommand(s),
+		validateCommand(s),
+		textCommand(s),
+	}
+}

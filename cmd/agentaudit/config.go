@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/adrg/xdg"
+	"github.com/urfave/cli/v2"
+)
+
+const defaultDataDirWords = "agentaudit in the XDG data folder"
+
+// config is what the shared flags say, checked once.
+type config struct {
+	dataDir string
+	redis   string
+	store   string
+	log     *slog.Logger
+}
+
+// newConfig reads the shared flags. The error is one of use.
+func newConfig(c *cli.Context, s streams) (*config, error) {
+	cfg := &config{dataDir: c.String("data-dir"), redis: c.String("redis"), store: c.String("store")}
+	if cfg.dataDir == "" {
+		cfg.dataDir = filepath.Join(xdg.DataHome, "agentaudit")
+	}
+	if cfg.store != "" {
+		return nil, usagef("--store %s: only the SQLite store in the data directory is there yet; leave --store out", hideSecret(cfg.store))
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
+		return nil, usagef("--log-level %q: use debug, info, warn or error", clean(c.String("log-level")))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch format := c.String("log-format"); {
+	case format == "json" || format == "" && !isTerminal(s.Err):
+		cfg.log = slog.New(slog.NewJSONHandler(s.Err, options))
+	case format == "text" || format == "":
+		cfg.log = slog.New(slog.NewTextHandler(s.Err, options))
+	default:
+		return nil, usagef("--log-format %q: use text or json", clean(format))
+	}
+	return cfg, nil
+}
+
+// LogValue shows the configuration without its secrets.
+func (c *config) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("dataDir", c.dataDir),
+		slog.String("redis", hideSecret(c.redis)),
+		slog.String("store", hideSecret(c.store)),
+	)
+}
+
+// hideSecret shows a server's URL without user, password and parameters.
+func hideSecret(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" && !strings.HasPrefix(raw, "unix:") {
+		return "(unreadable URL)"
+	}
+	u.User, u.RawQuery = nil, ""
+	return fmt.Sprint(u)
+}

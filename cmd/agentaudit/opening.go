@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"agentaudit/store"
+)
+
+// openStore opens the store of the data directory with an error for people.
+func openStore(ctx context.Context, cfg *config, access store.Access) (*store.Store, error) {
+	st, err := store.Open(ctx, cfg.dataDir, store.Options{Access: access, Log: cfg.log})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, usagef("there are no batches in %s yet; agentaudit run LIST makes the first, --data-dir names another place", cfg.dataDir)
+	}
+	if err != nil {
+		return nil, undone(fmt.Errorf("cannot open the store: %w", err))
+	}
+	return st, nil
+}
+
+// latest is what stands for the newest batch where a batch is asked for.
+const latest = "latest"
+
+// findBatch finds a batch by its id, by the beginning of its id where only one
+// batch begins so, or as the newest one ("latest" or nothing).
+func findBatch(ctx context.Context, st *store.Store, name string) (*store.Batch, error) {
+	if name == "" || name == latest {
+		newest, err := st.Batches(ctx, "", 1)
+		if err != nil {
+			return nil, undone(err)
+		}
+		if len(newest) == 0 {
+			return nil, usagef("there are no batches yet; agentaudit run LIST makes the first")
+		}
+		return &newest[0], nil
+	}
+	if id, err := store.ParseBatchID(name); err == nil {
+		b, err := st.Batch(ctx, id)
+		if err == nil || !errors.Is(err, store.ErrNotFound) {
+			return b, err
+		}
+	}
+	var found *store.Batch
+	var before store.BatchID
+	for {
+		page, err := st.Batches(ctx, before, 500)
+		if err != nil {
+			return nil, undone(err)
+		}
+		for i := range page {
+			if !strings.HasPrefix(string(page[i].ID), strings.ToLower(strings.TrimSpace(name))) {
+				continue
+			}
+			if found != nil {
+				return nil, usagef("more than one batch begins with %q; agentaudit batches lists them", clean(name))
+			}
+			found = &page[i]
+		}
+		if len(page) < 500 {
+			break
+		}
+		before = page[len(page)-1].ID
+	}
+	if found == nil {
+		return nil, usagef("there is no batch %q; agentaudit batches lists them", clean(name))
+	}
+	return found, nil
+}

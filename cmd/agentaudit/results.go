@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"agentaudit/audit"
+	"agentaudit/audit/report"
+	"agentaudit/store"
+)
+
+// tableRows is how many rows a table shows unless told otherwise: a screen or
+// two. The other formats are for programs and give all.
+const tableRows = 50
+
+func resultsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "results",
+		Usage:     "show the results of a batch",
+		UsageText: "agentaudit results [BATCH] [FILTERS] [--format table|csv|ndjson|json]",
+		Description: "One row for each entry of the list, in its order. BATCH is an id, the beginning of one, or\n" +
+			"\"latest\" (the default). Filters add up. A table shows 50 rows at a time; csv, ndjson and json give\n" +
+			"all. In csv, a cell that a spreadsheet would take for a formula gets an apostrophe in front.\n\n" +
+			"EXAMPLE\n   agentaudit results latest --outcome failed --check readme:json --format csv > failed.csv\n" +
+			"   agentaudit results latest --site shop.example",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "outcome", Usage: "only `OUTCOME`: successful, partial, failed, unchecked or cancelled"},
+			&cli.StringFlag{Name: "reason", Usage: "only `REASON`, as in missing-profile"},
+			&cli.StringFlag{Name: "check", Usage: "only where check `ID` fails or warns; api and resource stand for all of their kind"},
+			&cli.StringFlag{Name: "host", Usage: "only sites on `HOST`"},
+			&cli.StringFlag{Name: "label", Usage: "only entries with `LABEL`"},
+			&cli.StringFlag{Name: "id", Usage: "only the entry with the listing's `ID`"},
+			&cli.StringFlag{Name: "tag", Usage: "only entries with `TAG`"},
+			&cli.StringFlag{Name: "search", Usage: "only hosts, labels and ids that begin with `TEXT`"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the rows: table, csv, ndjson or json", Value: formatTable},
+			&cli.BoolFlag{Name: "full", Usage: "add the reports and the evidence to each row (ndjson, json)"},
+			&cli.IntFlag{Name: "limit", Usage: "show `N` rows at the most (default: 50 in a table, else all)"},
+			&cli.StringFlag{Name: "after", Usage: "go on behind `CURSOR`, which the page before has named"},
+			&cli.StringFlag{Name: "site", Usage: "show the one site `URL` of the batch in full, as audit does"},
+			&cli.BoolFlag{Name: "rejected", Usage: "show the lines that were rejected instead"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return usagef("results takes one batch at the most, not %d", c.NArg())
+			}
+			cfg, err := newConfig(c, s)
+			if err != nil {
+				return err
+			}
+			filter, err := newFilter(c)
+			if err != nil {
+				return err
+			}
+			st, err := openStore(c.Context, cfg, store.ReadOnly)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			b, err := findBatch(c.Context, st, c.Args().First())
+			if err != nil {
+				return err
+			}
+			filter.Batch = b.ID
+			switch {
+			case c.Bool("rejected"):
+				return listRejected(c.Context, s, st, b, c.String("format"))
+			case c.IsSet("site"):
+				return showSite(c.Context, s, st, b, c.String("site"), c.String("format"))
+			}
+			return listResults(c, s, st, b, filter)
+		},
+	}
+}
+
+// newFilter reads the filter flags. Words that cannot occur are errors: a
+// misspelled outcome must not look like an empty result.
+func newFilter(c *cli.Context) (store.Filter, error) {
+	f := store.Filter{
+		Outcome: report.Outcome(c.String("outcome")), Reason: report.Reason(c.String("reason")), Check: c.String("check"),
+		Host: c.String("host"), Label: c.String("label"), ID: c.String("id"), Tag: c.String("tag"), Text: c.String("search"),
+	}
+	if f.Outcome != "" && f.Outcome != store.Cancelled && !slices.Contains(report.Outcomes, f.Outcome) {
+		return f, usagef("--outcome %q: use successful, partial, failed, unchecked or cancelled", clean(string(f.Outcome)))
+	}
+	if f.Reason != "" && !slices.Contains(report.Reasons, f.Reason) {
+		return f, usagef("--reason %q is not a reason; there are %s", clean(string(f.Reason)), list(report.Reasons))
+	}
+	if c.IsSet("limit") && c.Int("limit") < 1 {
+		return f, usagef("--limit must be at least 1")
+	}
+	return f, nil
+}
+
+func list[T ~string](words []T) string {
+	out := ""
+	for i, w := range words {
+		if i > 0 {
+			out += ", "
+		}
+		out += string(w)
+	}
+	return out
+}
+
+func listResults(c *cli.Context, s streams, st *store.Store, b *store.Batch, f store.Filter) error {
+	format, full := c.String("format"), c.Bool("full")
+	if full && (format == formatTable || format == formatCSV) {
+		return usagef("--full adds whole reports, which a %s cannot hold; use --format ndjson or json", format)
+	}
+	out := bufio.NewWriter(s.Out)
+	rows, err := newRowWriter(format, out)
+	if err != nil {
+		return err
+	}
+	limit := c.Int("limit")
+	if limit == 0 && format == formatTable {
+		limit = tableRows
+	}
+	var next string
+	n := 0
+	if limit == 0 && !c.IsSet("after") {
+		err = st.EachResult(c.Context, f, full, func(r store.Row) error { n++; return rows.Write(r) })
+	} else {
+		n, next, err = pageResults(c.Context, st, f, c.String("after"), limit, full, rows)
+	}
+	if err = errors.Join(err, rows.End(), out.Flush()); err != nil {
+		return undone(err)
+	}
+	switch {
+	case next != "":
+		fmt.Fprintf(s.Err, "there are more rows: add --after %s, or --format csv for all\n", next)
+	case n == 0 && format == formatTable:
+		fmt.Fprintf(s.Err, "no results match (the batch has %s, %d of them done)\n", plural(b.Entries, "entry", "entries"), b.Done())
+	}
+	return nil
+}
+
+func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor string, limit int, full bool, rows rowWriter) (n int, next string, err error) {
+	const most = 500
+	for {
+		size := most
+		if limit > 0 {
+			size = min(most, limit-n)
+		}
+		page, err := st.Results(ctx, f, cursor, size)
+		if err != nil {
+			return n, "", err
+		}
+		for _, r := range page.Rows {
+			if full {
+				if r.Parts, err = st.Parts(ctx, r.Run); err != nil && !errors.Is(err, store.ErrNotFound) {
+					return n, "", err
+				}
+			}
+			if err := rows.Write(r); err != nil {
+				return n, "", err
+			}
+			n++
+		}
+		if page.Next == "" || limit > 0 && n >= limit {
+			return n, page.Next, nil
+		}
+		cursor = page.Next
+	}
+}
+
+// showSite shows the result of one site of a batch as audit does.
+func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, format string) error {
+	t, err := audit.ParseTarget(site, "")
+	if err != nil {
+		return usagef("--site: %v", err)
+	}
+	run, err := st.FindRun(ctx, b.ID, t.ProfileURL.String(), "")
+	if errors.Is(err, store.ErrNotFound) {
+		return usagef("%s is not in batch %s; agentaudit results %s --host %s lists what is", t.ProfileURL, b.ID, b.ID, t.ProfileURL.Hostname())
+	}
+	if err != nil {
+		return undone(err)
+	}
+	page, err := st.Results(ctx, store.Filter{Batch: b.ID, Host: t.ProfileURL.Hostname()}, "", 500)
+	if err != nil {
+		return undone(err)
+	}
+	i := slices.IndexFunc(page.Rows, func(r store.Row) bool { return r.Run == run })
+	if i < 0 {
+		fmt.Fprintf(s.Err, "%s has no result yet: the batch is %s\n", t.ProfileURL, b.State)
+		return undone(fmt.Errorf("no result yet"))
+	}
+	parts, err := st.Parts(ctx, run)
+	if err != nil {
+		return undone(err)
+	}
+	if format == formatJSON {
+		_, err = fmt.Fprintf(s.Out, "%s\n", parts.Report)
+		return err
+	}
+	res := report.Result{Outcome: page.Rows[i].Outcome, Reason: page.Rows[i].Reason, Detail: page.Rows[i].Detail, Report: &report.Report{}}
+	if err := json.Unmarshal(parts.Report, res.Report); err != nil {
+		return undone(fmt.Errorf("the stored report cannot be read: %w", err))
+	}
+	printResult(s.Out, &res)
+	return nil
+}
+
+// listRejected shows all rejected lines of a batch, with their reasons.
+func listRejected(ctx context.Context, s streams, st *store.Store, b *store.Batch, format string) error {
+	out := bufio.NewWriter(s.Out)
+	enc := json.NewEncoder(out)
+	if format != formatTable && format != formatNDJSON {
+		return usagef("--rejected comes as table or ndjson, not as %q", clean(format))
+	}
+	var after int64
+	for {
+		lines, err := st.RejectedLines(ctx, b.ID, after, 500)
+		if err != nil {
+			return undone(err)
+		}
+		for _, r := range lines {
+			after = r.N
+			if format == formatNDJSON {
+				err = enc.Encode(r)
+			} else {
+				_, err = fmt.Fprintf(out, "%s:%d  %s\n    %s\n", clean(r.Source), r.Line, clean(r.Input), clean(r.Reason))
+			}
+			if err != nil {
+				return undone(err)
+			}
+		}
+		if len(lines) < 500 {
+			break
+		}
+	}
+	if after == 0 {
+		fmt.Fprintln(s.Err, "no line of this batch was rejected")
+	}
+	return out.Flush()
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentaudit/store"
+)
+
+// rowWriter writes results in one of the formats. End must be called once; it
+// completes what the format needs and flushes.
+type rowWriter interface {
+	Write(r store.Row) error
+	End() error
+}
+
+// The formats of results. Table is for people, the others for programs.
+const (
+	formatTable  = "table"
+	formatCSV    = "csv"
+	formatNDJSON = "ndjson"
+	formatJSON   = "json"
+)
+
+// newRowWriter returns a writer for a format, an error of use for others.
+func newRowWriter(format string, w io.Writer) (rowWriter, error) {
+	switch format {
+	case formatTable:
+		return newTable(w), nil
+	case formatCSV:
+		return newCSV(w)
+	case formatNDJSON:
+		return &ndjson{json.NewEncoder(w)}, nil
+	case formatJSON:
+		return &jsonArray{w: w}, nil
+	}
+	return nil, usagef("--format %q: use table, csv, ndjson or json", clean(format))
+}
+
+type ndjson struct{ enc *json.Encoder }
+
+func (o *ndjson) Write(r store.Row) error { return o.enc.Encode(r) }
+func (o *ndjson) End() error              { return nil }
+
+// jsonArray writes one array, a row a line, without ever holding it as a whole.
+type jsonArray struct {
+	w io.Writer
+	n int
+}
+
+func (o *jsonArray) Write(r store.Row) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	before := ",\n"
+	if o.n == 0 {
+		before = "[\n"
+	}
+	o.n++
+	_, err = io.WriteString(o.w, before+string(data))
+	return err
+}
+
+func (o *jsonArray) End() error {
+	end := "\n]\n"
+	if o.n == 0 {
+		end = "[]\n"
+	}
+	_, err := io.WriteString(o.w, end)
+	return err
+}
+
+// csvHeader names the columns as the JSON rows name their members.
+var csvHeader = []string{
+	"batch", "entry", "line", "input", "target", "id", "label", "tags", "outcome", "reason", "detail", "valid", "publication",
+	"textIndex", "readme", "agents", "failing", "warning", "attempts", "startedAt", "finishedAt", "durationMs",
+}
+
+type csvRows struct{ w *csv.Writer }
+
+func newCSV(w io.Writer) (rowWriter, error) {
+	o := &csvRows{csv.NewWriter(w)}
+	return o, o.w.Write(csvHeader)
+}
+
+func (o *csvRows) Write(r store.Row) error {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	err := o.w.Write([]string{
+		string(r.Batch), number(r.Entry), number(r.Line), inert(r.Input), inert(r.Target), inert(r.ID), inert(r.Label),
+		inert(strings.Join(r.Tags, " ")), string(r.Outcome), string(r.Reason), inert(r.Detail), strconv.FormatBool(r.Valid),
+		string(r.Publication), string(r.TextIndex), string(r.Readme), inert(r.Agents), inert(strings.Join(r.Failing, " ")),
+		inert(strings.Join(r.Warning, " ")), strconv.Itoa(r.Attempts), instant(r.StartedAt), instant(r.FinishedAt), number(r.DurationMs),
+	})
+	o.w.Flush()
+	if err == nil {
+		err = o.w.Error()
+	}
+	return err
+}
+
+func (o *csvRows) End() error {
+	o.w.Flush()
+	return o.w.Error()
+}
+
+// inert puts an apostrophe before text that a spreadsheet would run as a
+// formula: what lists and sites say must not.
+func inert(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// table shows one line a result: what it is about, the outcome, why.
+type table struct {
+	s      *screen
+	header bool
+}
+
+func newTable(w io.Writer) rowWriter { return &table{s: newScreen(w)} }
+
+func (o *table) Write(r store.Row) error {
+	// The reason has room for the longest word, the target for most; what is
+	// left of the line goes to the detail.
+	const outcomes, reasons = 10, 17
+	targets := min(46, o.s.width-outcomes-reasons-6)
+	if !o.header {
+		o.header = true
+		if _, err := fmt.Fprintln(o.s.w, o.s.in(fmt.Sprintf("%-*s  %-*s  %-*s  %s", outcomes, "OUTCOME", reasons, "REASON", targets, "TARGET", "DETAIL"), bold)); err != nil {
+			return err
+		}
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(r.Target, "https://"), "/agentic.json")
+	if r.Label != "" {
+		name = r.Label + " (" + name + ")"
+	}
+	room := max(o.s.width-outcomes-reasons-targets-6, 24)
+	_, err := fmt.Fprintf(o.s.w, "%s  %-*s  %-*s  %s\n", pad(outcomeWord(o.s, r.Outcome), string(r.Outcome), outcomes),
+		reasons, r.Reason, targets, cut(clean(name), targets), cut(clean(r.Detail), room))
+	return err
+}
+
+func (o *table) End() error { return nil }
+
+// pad fills a coloured text up by the width of the plain one.
+func pad(shown, plain string, n int) string {
+	return shown + strings.Repeat(" ", max(n-len(plain), 0))
+}
