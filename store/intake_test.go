@@ -257,3 +257,22 @@ func testHostsTakeTurns(t *testing.T, open opener) {
 		t.Fatalf("the first three are %v", due)
 	}
 }
+
+func testWorkOn(t *testing.T, open opener) {
+	s := open(t, store.Options{})
+	storetest.Batch(t, s, storetest.Targets(3)...)
+	mine := storetest.Batch(t, s, storetest.Targets(2)...)
+	if err := s.WorkOn(mine.ID); err != nil {
+		t.Fatal(err)
+	}
+	due := must[[]store.Due](t)(s.TakeDue(t.Context(), store.ClassSmall, 10))
+	if len(due) != 2 || due[0].Run.Batch() != mine.ID || due[1].Run.Batch() != mine.ID {
+		t.Fatalf("handed out %v", due)
+	}
+	if err := s.WorkOn(""); err != nil {
+		t.Fatal(err)
+	}
+	if due := must[[]store.Due](t)(s.TakeDue(t.Context(), store.ClassSmall, 10)); len(due) != 3 {
+		t.Fatalf("without the restriction: %v", due)
+	}
+}

@@ -173,6 +173,15 @@ func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, erro
 	}
 	driver := "x.entry"
 	switch {
+	case f.Run != "":
+		of, run, err := f.Run.numbers()
+		if err != nil || of != batch {
+			return nil, fmt.Errorf("run %s of batch %s: %w", f.Run, b.ID, ErrNotFound)
+		}
+		driver = "w.entry"
+		n := q.arg(run)
+		q.from = `(SELECT entry FROM runs WHERE batch = ` + id + ` AND n = ` + n +
+			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + id + ` AND run = ` + n + ` AND dup) w CROSS JOIN entry_results x ` + rest
 	case f.Text != "":
 		text := lowerASCII(f.Text)
 		driver, q.found = "w.entry", "w.word"
@@ -203,7 +212,7 @@ func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, erro
 	default:
 		q.from = `entry_results x ` + rest
 	}
-	if f.Text == "" {
+	if f.Text == "" || f.Run != "" {
 		q.and(driver + ` > ` + q.arg(pos.entry))
 		q.order = driver
 	}

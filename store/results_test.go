@@ -313,3 +313,29 @@ func testBatches(t *testing.T, open opener) {
 		t.Fatalf("latest unfinished: %v", b)
 	}
 }
+
+func testRowsOfRun(t *testing.T, open opener) {
+	s := open(t, store.Options{})
+	ctx := t.Context()
+	id := newBatch(t, s, "l")
+	line := func(n int64, target string) store.Line { return store.Line{Number: n, Input: target, Target: target} }
+	const a, b = "https://a.example/agentic.json", "https://b.example/agentic.json"
+	must[store.Added](t)(s.AddLines(ctx, id, []store.Line{line(1, a), line(2, b), line(3, a), line(4, a)}))
+	must[*store.Batch](t)(s.SealBatch(ctx, id))
+	for _, d := range take(t, s, 10) {
+		finish(t, s, claim(t, s, d.Run), report.OutcomeSuccessful, report.ReasonComplete, time.Now())
+	}
+	for target, want := range map[string]string{a: "[1 3 4]", b: "[2]"} {
+		run := must[store.RunID](t)(s.FindRun(ctx, id, target, ""))
+		var lines []int64
+		for _, r := range must[*store.Page](t)(s.Results(ctx, store.Filter{Batch: id, Run: run}, "", 10)).Rows {
+			lines = append(lines, r.Line)
+		}
+		if fmt.Sprint(lines) != want {
+			t.Errorf("%s has the rows %v, want %s", target, lines, want)
+		}
+	}
+	if _, err := s.Results(ctx, store.Filter{Batch: id, Run: "000000000-1"}, "", 10); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a run of another batch: %v", err)
+	}
+}

@@ -122,7 +122,10 @@ func list(s []string) []string {
 // Filter picks rows. Empty fields do not filter; what is given must all hold.
 type Filter struct {
 	// Batch is required.
-	Batch   BatchID
+	Batch BatchID
+	// Run is one run of the batch: the rows of all entries that share it. Text
+	// is not looked at beside it.
+	Run     RunID
 	Outcome report.Outcome
 	Reason  report.Reason
 	// Check is the id of a check that fails or warns, or the class of such ids

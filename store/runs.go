@@ -17,6 +17,21 @@ type Due struct {
 	Host  string
 }
 
+// WorkOn makes TakeDue of this store hand out the runs of one batch alone, for
+// a process that was started for that batch; "" lifts the restriction.
+func (s *Store) WorkOn(id BatchID) error {
+	if id == "" {
+		s.only.Store(0)
+		return nil
+	}
+	n, err := id.number()
+	if err != nil {
+		return err
+	}
+	s.only.Store(n)
+	return nil
+}
+
 // batchShare is what TakeDue gives one batch.
 type batchShare struct {
 	id, take int64
@@ -32,7 +47,7 @@ func (s *Store) TakeDue(ctx context.Context, class Class, limit int) ([]Due, err
 	}
 	now := s.now()
 	ids, err := collect(ctx, s.read, `SELECT id FROM batches WHERE state IN ('queued', 'running') AND class = $1 AND open_runs > 0
-		ORDER BY open_runs, id`, []any{string(class)}, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
+		AND ($2 = 0 OR id = $2) ORDER BY open_runs, id`, []any{string(class), s.only.Load()}, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -54,6 +55,8 @@ type Store struct {
 	group   *grouper
 	codec   *codec
 	intakes intakes
+	// only is the batch that TakeDue is restricted to, 0 for none.
+	only atomic.Int64
 }
 
 // databaseFile is the name of the SQLite file in a data directory.
