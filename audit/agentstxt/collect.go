@@ -1,8 +1,83 @@
 package agentstxt
 
 import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"net/http"
 	"strings"
+
+	"agentaudit/audit/report"
+	"agentaudit/fetch"
+	"agentaudit/fetch/weburl"
 )
+
+// Fetcher reads one public file: one GET that follows nothing. Its errors are
+// [*fetch.Error] values. A visit of package fetch is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, req fetch.Request) (*fetch.Response, error)
+}
+
+// Collect asks a site for its files: the well-known places, redirects, the
+// places at the root, what the files point to, in this order and with at most
+// requests requests (see [PipelineRequests]). What was left out is not among
+// the replies, and [Judge] says so.
+//
+// The error is not nil only where the caller's context ended; whatever the
+// site does is part of the replies.
+func Collect(ctx context.Context, f Fetcher, site *weburl.URL, requests int) ([]Reply, error) {
+	c := &collector{origin: site.Origin(), left: requests, get: func(url string) Reply { return read(ctx, f, url) }}
+	c.stop = func() bool { return ctx.Err() != nil }
+	c.run()
+	return c.list, ctx.Err()
+}
+
+// read makes one request.
+func read(ctx context.Context, f Fetcher, url string) Reply {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return Reply{URL: url, Kind: kindRefused, Message: err.Error()}
+	}
+	resp, err := f.Fetch(ctx, fetch.Request{URL: u, MaxBytes: MaxBody})
+	if err == nil {
+		r := Reply{URL: url, Status: resp.Status, Header: resp.Header, Body: resp.Body, Bytes: resp.Bytes}
+		r.Evidence = evidence(&r, resp.Trace)
+		sum := sha256.Sum256(resp.Body)
+		r.Evidence.SHA256 = hex.EncodeToString(sum[:])
+		return r
+	}
+	r := Reply{URL: url, Kind: string(fetch.KindOf(err)), Message: err.Error(), Header: http.Header{}}
+	if r.Kind == "" {
+		r.Kind = string(fetch.KindProtocol)
+	}
+	var trace fetch.Trace
+	if e, ok := errors.AsType[*fetch.Error](err); ok {
+		r.Status, r.Bytes, trace = e.Status, e.Bytes, e.Trace
+		r.Header.Set("Content-Type", e.ContentType)
+		r.Header.Set("Location", e.Location)
+	}
+	r.Evidence = evidence(&r, trace)
+	if r.Kind == string(fetch.KindRedirect) { // an answer like any other here
+		r.Kind, r.Message = "", ""
+	}
+	return r
+}
+
+func evidence(r *Reply, t fetch.Trace) report.Evidence {
+	e := report.Evidence{
+		URL: r.URL, Status: r.Status, MediaType: r.Header.Get("Content-Type"), Bytes: r.Bytes, Error: r.Kind, Message: r.Message,
+		StartedAt: t.Started, DurationMs: t.Elapsed.Milliseconds(),
+	}
+	if t.Addr.IsValid() {
+		e.Address = t.Addr.String()
+	}
+	if t.TLSVersion != 0 {
+		e.TLS = tls.VersionName(t.TLSVersion)
+	}
+	return e
+}
 
 // PipelineRequests is how many requests an audit in the pipeline may spend on
 // this convention (issue 4).
@@ -17,11 +92,15 @@ type collector struct {
 	origin string
 	left   int
 	get    func(url string) Reply
+	stop   func() bool // nil: never
 	list   []Reply
 }
 
 // ask makes one request, unless it was made already or none is left.
 func (c *collector) ask(url string) {
+	if c.stop != nil && c.stop() {
+		c.left = 0
+	}
 	if c.left <= 0 || indexReplies(c.list)[location(url)] != nil {
 		return
 	}

@@ -32,11 +32,10 @@ type Document struct {
 	// capabilitiesGiven etc.: the JSON has the member, with whatever type.
 	capabilitiesWrong bool
 	root              *node
-	// aliases are the draft names that were spelled otherwise.
-	rateLimits []Text // all rate limits as written, for the credential scan
-	closed     []Text // all values of closed lists as written, likewise
-	params     []Text // the items between the parentheses of every Param
-	freeText   []span // lines or values that may hold prose
+	rateLimits        []Text // all rate limits as written, for the credential scan
+	closed            []Text // all values of closed lists as written, likewise
+	params            []Text // the items between the parentheses of every Param
+	freeText          []span // lines or values that may hold prose
 }
 
 // span is a piece of text and where it stands.
@@ -143,6 +142,12 @@ var (
 	fAgentDeclaration = field{"Agent-Declaration", "agentDeclaration", false}
 )
 
+// lists are the fields that are lists in JSON.
+var lists = map[field]bool{fOperatesOn: true, fAllow: true, fDisallow: true, fScopes: true}
+
+// inline is like write, for the middle of a sentence.
+func (d *Document) inline(f field, value string) string { return strings.TrimSpace(d.write(f, value)) }
+
 // name is what the field is called in this document.
 func (d *Document) name(f field) string {
 	if d.Form == JSONForm {
@@ -155,6 +160,13 @@ func (d *Document) name(f field) string {
 func (d *Document) write(f field, value string) string {
 	if d.Form == JSONForm {
 		name := f.json[strings.LastIndexByte(f.json, '.')+1:]
+		if lists[f] {
+			var items []string
+			for item := range strings.SplitSeq(value, ", ") {
+				items = append(items, quoteJSON(item))
+			}
+			return `"` + name + `": [` + strings.Join(items, ", ") + "]"
+		}
 		return `"` + name + `": ` + quoteJSON(value)
 	}
 	if f.top {

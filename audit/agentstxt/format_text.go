@@ -22,6 +22,9 @@ type textLine struct {
 	next       string // the trimmed line behind it
 }
 
+// maxMark is how much of a line the recognition looks at.
+const maxMark = 500
+
 var keyForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _.-]{0,40}$`)
 
 func readMarks(d *Document) *textMarks {
@@ -32,6 +35,9 @@ func readMarks(d *Document) *textMarks {
 		line := trim(raw)
 		if line == "" {
 			continue
+		}
+		if len(line) > maxMark { // its beginning tells as much
+			line = line[:maxMark]
 		}
 		if len(m.fields) > 0 && m.fields[len(m.fields)-1].next == "" {
 			m.fields[len(m.fields)-1].next = line

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"agentaudit/audit/report"
 	"agentaudit/fetch/weburl"
 )
 
@@ -28,10 +29,16 @@ type Reply struct {
 	Kind, Message string
 	// Bytes counts the body where Body does not hold it.
 	Bytes int64
+	// Evidence is what the read left behind, for the record; not judged.
+	Evidence report.Evidence
 }
 
-// kindTooLarge is the kind of a reply whose body passed the limit.
-const kindTooLarge = "too-large"
+// The kinds that mean more than that no answer came: the body passed the
+// limit, or our own policy forbids the address. The words are package fetch's.
+const (
+	kindTooLarge = "too-large"
+	kindRefused  = "refused"
+)
 
 // Input is all that [Judge] looks at.
 type Input struct {
@@ -109,6 +116,11 @@ func (m replies) follow(raw string) got {
 		seen[key] = true
 		g.reply = r
 		next, ok := redirectTarget(r)
+		if !ok && len(g.hops) > 0 && r.Kind == kindRefused {
+			// A definite answer: nobody is led there, to plain http for one.
+			g.state, g.why = absent, "it leads to an address that is not read: "+r.Message
+			return g
+		}
 		if !ok {
 			g.state, g.why = replyState(r)
 			return g

@@ -5,12 +5,15 @@ import (
 	"strings"
 )
 
+// maxValue is by how much of a long value it is judged.
+const maxValue = 200
+
 // scanNamed finds values behind the name of a secret: the value of a field or
 // member of such a name, and "name: value" or "name=value" inside prose.
 func scanNamed(f span) []candidate {
 	var out []candidate
 	add := func(from, to int) {
-		severity, ok := isNamedSecret(f.text[from:to])
+		severity, ok := isNamedSecret(f.text[from:min(to, from+maxValue)])
 		if ok {
 			out = append(out, candidate{Credential{"named-value", severity}, span2{f.offset + from, f.offset + to}, priorityNamed})
 		}
@@ -22,6 +25,7 @@ func scanNamed(f span) []candidate {
 		}
 	}
 	s := f.text
+	run := 0 // the end of the word that was measured last
 	for i := 0; i < len(s); i++ {
 		if s[i] != ':' && s[i] != '=' || !namesSecret(s, i) {
 			continue
@@ -30,11 +34,13 @@ func scanNamed(f span) []candidate {
 		for from < len(s) && from-i < 9 && strings.IndexByte(" \t\"'`=:", s[from]) >= 0 {
 			from++
 		}
-		end := from
-		for end < len(s) && end-from < 512 && strings.IndexByte(" \t\r\n\"'`,;", s[end]) < 0 {
-			end++
+		if run < from {
+			run = from
+			for run < len(s) && strings.IndexByte(" \t\r\n\"'`,;", s[run]) < 0 {
+				run++
+			}
 		}
-		to := from + len(strings.TrimRight(s[from:end], ".)!?]"))
+		to := from + len(strings.TrimRight(s[from:run], ".)!?]"))
 		before := len(out)
 		add(from, to)
 		if len(out) > before {

@@ -106,6 +106,7 @@ var Rules = []Rule{
 	{"agents:too-large", 0, "the file has at most 1 MiB"},
 	{"agents:too-many", 0, "lines and blocks keep the protective limits"},
 	{"agents:not-compared", 0, "text and JSON could be compared"},
+	{"agents:other-convention", 0, "MCP and A2A endpoints are listed in both conventions"},
 	{"agents:not-checked", 0, "everything could be looked at"},
 }
 

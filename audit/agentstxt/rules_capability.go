@@ -269,7 +269,7 @@ func (r *ruleRun) auth(c *Capability) {
 	case "", "none", "api-key", "hmac":
 		if endpoint.Value != "" {
 			r.add("auth-endpoint-unused", Warn, endpoint.offset, "%s stands with bearer-token or oauth2 only. The reference library takes it for bearer-token where Auth is missing.",
-				r.name(fAuthEndpoint)).fix("Declare the type, %s, or remove the endpoint.", r.write(fAuth, "bearer-token"))
+				r.name(fAuthEndpoint)).fix("Declare the type, %s, or remove the endpoint.", r.inline(fAuth, "bearer-token"))
 		}
 		if (t == "api-key" || t == "hmac") && !a.DocsURL.given() {
 			r.add("auth-docs", Info, a.Type.offset, "%s is %s, but nothing says how to get and use it.", r.name(fAuth), t).
@@ -303,7 +303,7 @@ func (r *ruleRun) scopes(c *Capability) {
 			fix("If tokens come from an OAuth 2 server, write: %s", r.write(fAuth, "oauth2"))
 	default:
 		r.add("scopes-unused", Warn, list[0].offset, "Scopes stand with oauth2 only. The reference library takes them for oauth2 where Auth is missing.").
-			fix("Declare the type, %s, or remove the scopes.", r.write(fAuth, "oauth2"))
+			fix("Declare the type, %s, or remove the scopes.", r.inline(fAuth, "oauth2"))
 	}
 }
 
@@ -340,7 +340,7 @@ func (r *ruleRun) parameters(c *Capability) {
 		}
 		if rest && p.In.Value == "body" && reads {
 			r.add("param-use", Info, at, "Parameter %s is in the body, but GET and HEAD have none.", quoted(p.Name.Value)).
-				fix("Declare the method, %s, or another location.", r.write(fMethod, "POST"))
+				fix("Declare the method, %s, or another location.", r.inline(fMethod, "POST"))
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (r *ruleRun) pattern(p Text, f field) {
 	}
 	if i := strings.IndexByte(v, '$'); i >= 0 && i < len(v)-1 {
 		r.add("wildcard", Info, p.offset, "The pattern %s has a $ inside. Only at the end it is an anchor; here it is an ordinary character.", quoted(v)).
-			fix("Remove the $, or write it as %%24 if it is part of the path.")
+			fix("Remove the $, or percent-encode it if it is part of the path.")
 	}
 }
 
