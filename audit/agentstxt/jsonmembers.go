@@ -25,7 +25,11 @@ func (j *jsonReader) declaration(root *node) {
 	j.access(root)
 	j.agents(root)
 	if m, _ := j.want(root.get("metadata"), "metadata", '{'); m != nil {
-		for _, x := range m.members {
+		last := m.last()
+		for i, x := range m.members {
+			if last[x.name] != i {
+				continue
+			}
 			if v, _ := j.want(x.value, "metadata."+x.name, '"'); v != nil {
 				d.Metadata = append(d.Metadata, Field{Text{Value: x.name, offset: x.offset}, Text{Value: trim(v.str), offset: v.offset}})
 			}

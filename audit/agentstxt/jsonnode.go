@@ -132,6 +132,15 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
+// last is the index of the member that counts, by name.
+func (n *node) last() map[string]int {
+	m := make(map[string]int, len(n.members))
+	for i := range n.members {
+		m[n.members[i].name] = i
+	}
+	return m
+}
+
 // is reports whether n is there and of that kind: '{', '[', '"', '0', 't'
 // (any boolean) or 'n'.
 func (n *node) is(kind jsontext.Kind) bool {

@@ -141,9 +141,10 @@ func offsetOf(n *node) int {
 // unknown keeps the members that are not in names (rule 58).
 func (j *jsonReader) unknown(n *node, path string, names ...string) []extra {
 	var out []extra
-	for _, m := range n.members {
-		if contains(names, m.name) {
-			continue
+	last := n.last()
+	for i, m := range n.members {
+		if contains(names, m.name) || last[m.name] != i {
+			continue // of several of one name the last one counts
 		}
 		out = append(out, extra{Name: Text{Value: m.name, offset: m.offset}, JSON: m.value.source(j.src.text)})
 		full := j.findings.full("unknown", Info)

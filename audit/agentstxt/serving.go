@@ -112,8 +112,10 @@ func judgeCaching(f *findings, h http.Header) {
 			f.add("cache-control", Warn, -1, "Cache-Control forbids to store the answer (no-store): readers have to ask again each time.").fix(right)
 			return
 		case "max-age":
-			if n, err := strconv.ParseInt(strings.Trim(v, ` "`), 10, 64); err == nil {
-				age = int(min(n, 1<<40))
+			// Digits beyond the range of a number are a very long time.
+			if v = strings.Trim(v, ` "`); isDigits(v) {
+				n, _ := strconv.ParseInt(v, 10, 64)
+				age = int(min(n, 1<<31))
 			}
 		}
 	}
