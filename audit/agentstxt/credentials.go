@@ -2,6 +2,7 @@ package agentstxt
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -234,7 +235,11 @@ func scanParameters(s string) []candidate {
 		}
 		v := s[from:end]
 		i = end
-		if len(v) < 8 || !isMixed(v) || isPlaceholder(v) || isFieldPath(v) {
+		plain := v
+		if u, err := url.QueryUnescape(v); err == nil {
+			plain = u
+		}
+		if len(v) < 8 || !isMixed(v) || isPlaceholder(v) || isPlaceholder(plain) || isHarmless(plain) {
 			continue
 		}
 		severity := Warn

@@ -29,13 +29,15 @@ type Document struct {
 	legacy Text
 	// broken: the JSON does not parse or is no object.
 	broken bool
-	// capabilitiesGiven etc.: the JSON has the member, with whatever type.
-	capabilitiesWrong bool
-	root              *node
-	rateLimits        []Text // all rate limits as written, for the credential scan
-	closed            []Text // all values of closed lists as written, likewise
-	params            []Text // the items between the parentheses of every Param
-	freeText          []span // lines or values that may hold prose
+	// The JSON has the member or an item of it in a wrong type: what is missing
+	// from it cannot be told.
+	capabilitiesWrong, agentsWrong, operatesWrong bool
+
+	root       *node
+	rateLimits []Text // all rate limits as written, for the credential scan
+	closed     []Text // all values of closed lists as written, likewise
+	params     []Text // the items between the parentheses of every Param
+	freeText   []span // lines or values that may hold prose
 }
 
 // span is a piece of text and where it stands.

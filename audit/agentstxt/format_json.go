@@ -87,7 +87,8 @@ func otherJSON(root *node) string {
 		return "actorial"
 	case count("protocol_version", "schema_version") > 0 && (has("site") && list("capabilities") || has("site") && count("session", "rate_limit", "audit") > 0):
 		return "agents-protocol"
-	case root.get("capabilities").is('{') && count("skills", "defaultInputModes", "protocolVersion", "supportedInterfaces", "url", "name") > 0,
+	case root.get("capabilities").is('{') && (count("skills", "defaultInputModes", "protocolVersion", "supportedInterfaces") > 0 ||
+		hasStreaming(root.get("capabilities"))),
 		list("skills") && count("defaultInputModes", "defaultOutputModes", "protocolVersion", "supportedInterfaces") > 0,
 		strings.Contains(host, "openagents"):
 		return "a2a-agent-card"
@@ -124,5 +125,15 @@ func isRecordList(root *node) bool {
 		return false
 	}
 	items := root.members[0].value.items
-	return len(items) > 0 && items[0].is('{')
+	return len(items) > 0 && record(items[0])
+}
+
+// hasStreaming: the capabilities that an A2A agent may have.
+func hasStreaming(capabilities *node) bool {
+	for _, name := range []string{"streaming", "pushNotifications", "stateTransitionHistory", "extendedAgentCard"} {
+		if capabilities.get(name) != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -89,10 +89,20 @@ func textFormat(d *Document) Format {
 	if m.folded["site-name"] && m.folded["site-url"] && !m.isRobots() {
 		return Draft
 	}
-	if name := m.general(); name != "" {
+	if name := m.general(); name != "" && !(name == "ad-hoc" && m.isWeakDraft(d)) {
 		return otherPrefix + Format(name)
 	}
 	return Unrecognised
+}
+
+// isWeakDraft: marks of the draft that are too weak to judge the file by.
+func (m *textMarks) isWeakDraft(d *Document) bool {
+	for _, a := range d.Declaration.Agents {
+		if !a.RateLimit.IsZero() || a.Capabilities != nil || a.AgentDeclaration.given() {
+			return true
+		}
+	}
+	return m.folded["agents-json"] || slices.ContainsFunc(m.comments, func(c string) bool { return strings.Contains(c, "draft-car") })
 }
 
 // hasDraftCapability is the draft's strong mark besides Spec-Version: a
@@ -112,6 +122,7 @@ var (
 	perSeconds = regexp.MustCompile(`^\d+/\d+s$`)
 	authURL    = regexp.MustCompile(`^\S+ https?://`)
 	pointerURL = regexp.MustCompile(`(?i)(https?://\S+|/?[\w./-]*agents?\.(txt|json)\b)`)
+	otherFile  = regexp.MustCompile(`(?i)(https?://\S+|/\.well-known)/agents\.(txt|json)\b`)
 	pointing   = regexp.MustCompile(`(?i)\b(see|moved|redirect\w*|located|find|found|refer|go to|available|canonical|lives|now at|look at)\b|->|=>|^https?://\S+$`)
 	word       = regexp.MustCompile(`^[a-z][a-z_]*(\.[a-z_]+)*$`)
 )
@@ -131,8 +142,7 @@ func (m *textMarks) special(d *Document) string {
 		points int
 	}{
 		{"agents-txt.com", m.agentsTxtCom()},
-		{"jaspervanveen", m.points([]string{"Allow-Training", "Allow-RAG", "Allow-Scraping", "Allow-Actions", "Agents-Txt-Version"},
-			[]string{"Preferred-Interface", "API-Docs", "MCP-Server", "Auth-Required", "Auth-Method"}) + 2*m.junkLike(agentINI)},
+		{"jaspervanveen", m.jaspervanveen()},
 		{"agents-protocol", m.agentsProtocol()},
 		{"agent-action-policy", 2 * m.value("Policy", func(v string) bool { return strings.HasSuffix(v, "agent-policy.json") })},
 		{"asturwebs", 2*m.literal("---yaml") + m.comment("# Version: 2.0") + m.comment("# Updated:")},
@@ -152,6 +162,17 @@ func (m *textMarks) special(d *Document) string {
 		}
 	}
 	return best
+}
+
+// jaspervanveen: API-Docs and MCP-Server alone are common pointers beside
+// robots rules.
+func (m *textMarks) jaspervanveen() int {
+	n := 2*m.junkLike(agentINI) + m.points([]string{"Allow-Training", "Allow-RAG", "Allow-Scraping", "Allow-Actions", "Agents-Txt-Version"},
+		[]string{"Preferred-Interface", "Auth-Required", "Auth-Method"})
+	if n == 0 {
+		return 0
+	}
+	return n + m.points(nil, []string{"API-Docs", "MCP-Server"})
 }
 
 func isVerb(v string) bool { return v == "read" || v == "propose" || v == "write" }
@@ -203,7 +224,7 @@ func (m *textMarks) isPointer() bool {
 		return false
 	}
 	for _, l := range m.lines {
-		if l[0] != '#' && pointerURL.MatchString(l) && pointing.MatchString(l) {
+		if l[0] != '#' && (otherFile.MatchString(l) || pointerURL.MatchString(l) && pointing.MatchString(l)) {
 			return true
 		}
 	}
@@ -255,7 +276,7 @@ func (m *textMarks) crashland() int {
 	n := m.points([]string{"Preferred-Interaction"}, []string{"Booking", "Rate-Limits"})
 	for _, f := range m.fields {
 		if f.key == "Capabilities" && f.value == "" && strings.HasPrefix(f.next, "- name:") {
-			return n + 1
+			return n + 2
 		}
 	}
 	return n
@@ -314,10 +335,10 @@ func (m *textMarks) general() string {
 }
 
 func (m *textMarks) isYAML() bool {
-	nested, lower := 0, 0
+	nested := 0
 	for _, f := range m.fields {
-		if f.key == strings.ToLower(f.key) {
-			lower++
+		if !f.indented && f.key != strings.ToLower(f.key) {
+			return false
 		}
 		if f.value == "" && !f.indented && (strings.HasPrefix(f.next, "- ") || keyForm.MatchString(firstKey(f.next))) {
 			nested++
@@ -329,7 +350,7 @@ func (m *textMarks) isYAML() bool {
 			items++
 		}
 	}
-	return nested > 0 && lower == len(m.fields) && items == len(m.junk)
+	return nested > 0 && items == len(m.junk)
 }
 
 func firstKey(line string) string {

@@ -11,7 +11,8 @@ func (j *jsonReader) declaration(root *node) {
 	d.GeneratedAt = j.optional(root.get("generatedAt"), "generatedAt")
 	d.DeclarationType = j.optional(root.get("declarationType"), "declarationType")
 	j.closed = append(j.closed, d.SpecVersion, d.DeclarationType)
-	operates, _ := j.list(root.get("operatesOn"), "operatesOn")
+	operates, given := j.list(root.get("operatesOn"), "operatesOn")
+	j.operatesWrong = root.get("operatesOn") != nil && (!given || len(operates) < len(root.get("operatesOn").items))
 	for _, t := range operates {
 		if t.empty {
 			j.add("empty-value", Info, t.offset, "An item of operatesOn is empty. It counts as absent.").fix("Remove it.")
@@ -86,7 +87,9 @@ func (j *jsonReader) capabilities(root *node) {
 			j.tooMany(x.offset, "capabilities", maxCapabilities)
 			return
 		}
-		if c, _ := j.want(x, "capabilities["+itoa(i)+"]", '{'); c != nil {
+		c, wrong := j.want(x, "capabilities["+itoa(i)+"]", '{')
+		j.capabilitiesWrong = j.capabilitiesWrong || wrong
+		if c != nil {
 			d.Capabilities = append(d.Capabilities, j.capability(c, "capabilities["+itoa(i)+"]."))
 		}
 	}
@@ -272,7 +275,8 @@ func (j *jsonReader) access(root *node) {
 func (j *jsonReader) agents(root *node) {
 	n := root.get("agents")
 	j.required(n, root, "agents", `"agents": {"*": {}}`)
-	v, _ := j.want(n, "agents", '{')
+	v, wrong := j.want(n, "agents", '{')
+	j.agentsWrong = wrong
 	if v == nil {
 		return
 	}
@@ -304,7 +308,9 @@ func (j *jsonReader) agents(root *node) {
 			j.tooMany(m.offset, "agents", maxAgents)
 			return
 		}
-		if o, _ := j.want(m.value, path, '{'); o != nil {
+		o, wrong := j.want(m.value, path, '{')
+		j.agentsWrong = j.agentsWrong || wrong
+		if o != nil {
 			d.Agents = append(d.Agents, j.agent(o, Text{Value: name, offset: m.offset}, path+"."))
 		}
 	}

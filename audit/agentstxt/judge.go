@@ -206,6 +206,10 @@ func (j *judge) judgePlace(p *place) {
 			}
 		}
 	}
+	if p.format == Unrecognised && trim(p.doc.src.text) != "" {
+		p.f.add("other-format", Info, -1, "This is of no format that we know of.").
+			fix("A declaration of the draft begins with Spec-Version: 1.0, its JSON has the members specVersion and site.")
+	}
 	credentialFindings(&p.f, p.hits)
 	switch {
 	case p.isDraft():

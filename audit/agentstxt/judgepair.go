@@ -182,7 +182,7 @@ func (j *judge) operatesHere(d, here *Document) bool {
 			continue
 		}
 		for _, s := range sites {
-			if bare(l.hostPort) == bare(s.hostPort) {
+			if l.origin() == s.origin() {
 				return true
 			}
 		}

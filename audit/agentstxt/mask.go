@@ -19,33 +19,32 @@ type masker struct {
 	// patterns are the beginnings of all secrets in lower case, sorted, none
 	// of them the beginning of another.
 	patterns []string
-	lengths  map[string]int // of the longest secret that begins so
 	first    [256]bool
+	// longer: some secret goes on behind this beginning.
+	longer map[string]bool
 }
 
 // newMasker knows the secrets of one or several files.
 func newMasker(lists ...[]hit) *masker {
-	m := &masker{lengths: map[string]int{}}
+	m := &masker{longer: map[string]bool{}}
 	for _, list := range lists {
 		for _, h := range list {
 			p := lowerASCII(h.secret)
 			if len(p) > maskPrefix {
 				p = p[:maskPrefix]
+				m.longer[p] = true
 			}
 			if len(p) < 4 { // a password that short is no text of its own
 				continue
 			}
-			m.lengths[p] = max(m.lengths[p], len(h.secret))
+			m.patterns = append(m.patterns, p)
 		}
-	}
-	for p := range m.lengths {
-		m.patterns = append(m.patterns, p)
 	}
 	slices.Sort(m.patterns)
 	kept := m.patterns[:0]
 	for _, p := range m.patterns {
 		if n := len(kept); n > 0 && strings.HasPrefix(p, kept[n-1]) {
-			m.lengths[kept[n-1]] = max(m.lengths[kept[n-1]], m.lengths[p])
+			m.longer[kept[n-1]] = m.longer[kept[n-1]] || p != kept[n-1]
 			continue
 		}
 		kept = append(kept, p)
@@ -72,13 +71,11 @@ func (m *masker) mask(s string) string {
 		if p == "" {
 			continue
 		}
-		end := min(i+m.lengths[p], len(s))
-		if len(p) == maskPrefix {
+		end := i + len(p)
+		if m.longer[p] {
 			for end < len(s) && strings.IndexByte(" \t\r\n\"'`", s[end]) < 0 {
 				end++
 			}
-		} else {
-			end = i + len(p)
 		}
 		for end < len(s) && !utf8.RuneStart(s[end]) {
 			end++

@@ -149,19 +149,19 @@ func (s *scanner) authValue(t Text) {
 	if v == "" || contains(authTypes, v) {
 		return
 	}
-	rest, prefixed := v, false
+	rest := v
 	for _, w := range authTypes {
 		if len(v) > len(w) && equalFold(v[:len(w)], w) {
-			rest, prefixed = v[len(w):], true
+			rest = v[len(w):]
 			break
 		}
 	}
 	for word := range strings.FieldsSeq(rest) {
 		word = strings.Trim(word, ":=-,;\"'()")
-		if len(word) < 16 || isPlaceholder(word) || entropy(word) < 3.2 {
+		if len(word) < 16 || strings.Contains(word, "://") || isPlaceholder(word) || entropy(word) < 3.2 {
 			continue
 		}
-		if digits := countDigits(word); digits >= 2 || prefixed && digits == 0 && isMixed(word) && entropy(word) >= 3.5 {
+		if countDigits(word) >= 2 { // words of prose have one at most, as in OAuth2
 			s.found("auth-value", Fail, t, word)
 			return
 		}

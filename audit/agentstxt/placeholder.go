@@ -142,17 +142,24 @@ func hasAny(s string, words []string) bool {
 	return false
 }
 
+// isHarmless reports whether a value is public by nature, or names or
+// describes something else (section 7 C).
+func isHarmless(v string) bool {
+	for _, prefix := range []string{"/", "./", "~/", "did:", "sha256-", "sha384-", "sha512-", "ssh-"} {
+		if strings.HasPrefix(v, prefix) {
+			return true
+		}
+	}
+	if strings.Contains(v, "://") || isFieldPath(v) {
+		return true
+	}
+	return len(v) < 200 && (uuid.MatchString(v) || account.MatchString(v) || variableName.MatchString(v) || email.MatchString(v) || phone.MatchString(v))
+}
+
 // isNamedSecret reports whether the value behind a secret's name is one:
 // 8 or more characters, one word, and nothing that is harmless by nature.
 func isNamedSecret(v string) (Severity, bool) {
-	if len(v) < 8 || strings.ContainsFunc(v, isSpace) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") ||
-		!isMixed(v) || isPlaceholder(v) || isFieldPath(v) {
-		return "", false
-	}
-	if len(v) < 200 && (uuid.MatchString(v) || account.MatchString(v) || variableName.MatchString(v) || email.MatchString(v) || phone.MatchString(v)) {
-		return "", false
-	}
-	if strings.HasPrefix(v, "did:") || strings.HasPrefix(v, "sha256-") || strings.HasPrefix(v, "sha384-") || strings.HasPrefix(v, "sha512-") {
+	if len(v) < 8 || strings.ContainsFunc(v, isSpace) || !isMixed(v) || isPlaceholder(v) || isHarmless(v) {
 		return "", false
 	}
 	if len(v) >= 20 && entropy(v) >= 3.5 {

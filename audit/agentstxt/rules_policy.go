@@ -95,7 +95,7 @@ func (r *ruleRun) agentBlocks() {
 		}
 		r.agentDeclaration(a.AgentDeclaration)
 	}
-	if !star {
+	if !star && !r.agentsWrong {
 		r.add("agent-default", Info, -1, "There is no block for all other agents. They have all capabilities, and no limits but those of the capabilities.").
 			fix("Add one to say it: %s", map[Form]string{TextForm: "Agent: *", JSONForm: `"*": {}`}[r.Form])
 	}

@@ -135,7 +135,7 @@ func (r *ruleRun) declarationType() {
 		return
 	}
 	switch agent := r.isAgentType(); {
-	case agent && len(d.OperatesOn) == 0:
+	case agent && len(d.OperatesOn) == 0 && !r.operatesWrong:
 		r.add("operates-on-missing", Warn, v.offset, "An agent declaration is expected to say on which platforms the agent operates.").
 			fix("Add for each platform: %s", r.write(fOperatesOn, "https://platform.example"))
 	case !agent && len(d.OperatesOn) > 0:

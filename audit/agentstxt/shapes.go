@@ -280,7 +280,7 @@ func authorization(s string, at int, prefix string) (span2, span2, bool) {
 	word := strings.TrimRight(s[from:end], ".")
 	end = from + len(word)
 	if len(word) < 20 || !strings.ContainsAny(word, "0123456789") || entropy(word) < 3.5 ||
-		strings.Contains(word, ".") && strings.Contains(word, "/") || isFieldPath(word) {
+		strings.Contains(word, ".") && strings.Contains(word, "/") || isHarmless(word) || len(word) == 66 && hexHash.MatchString(word) {
 		return none, none, false
 	}
 	return span2{from, end}, span2{from, end}, true
