@@ -102,7 +102,7 @@ func newJudge(in Input) *judge {
 func (j *judge) look(form Form, path string) *place {
 	p := &place{got: j.replies.follow(j.report.Origin + path), form: form, path: path, format: Absent}
 	j.read(p)
-	if p.state != notAsked {
+	if p.state != notAsked || len(p.hops) > 0 {
 		j.files = append(j.files, p)
 	}
 	return p
@@ -117,6 +117,12 @@ func (j *judge) read(p *place) {
 		return
 	case tooLarge:
 		p.format = Unrecognised
+		return
+	case notAsked:
+		p.format = Absent
+		if len(p.hops) > 0 { // it is not known what stands at the end
+			p.format = Unchecked
+		}
 		return
 	default:
 		p.format = Absent
@@ -175,6 +181,9 @@ func (j *judge) noteState(p *place, matters bool) {
 		p.f.add("html", Info, -1, "There is no file: an HTML page was answered instead.").fix("Answer with status 404 where there is no file.")
 	case p.state == unchecked:
 		p.f.add("not-checked", Info, -1, "The file could not be looked at: %s.", plain(p.why)).fix("Answer agents like any other reader.")
+	case p.state == notAsked && len(p.hops) > 0:
+		p.f.add("not-checked", Info, -1, "The file could not be looked at: the address is redirected more often than is followed.").
+			fix("Serve the file at its well-known place without a redirect.")
 	case p.state == absent && len(p.hops) > 0:
 		p.f.add("not-checked", Info, -1, "There is no file: the address is redirected, and in the end %s.", plain(p.why)).
 			fix("Answer with status 404 where there is no file.")
