@@ -214,15 +214,22 @@ func (h *host) enter(ctx context.Context) *Error {
 
 // timed connects where needed and makes the exchange. A kept connection that
 // turns out to be dead before a byte of the answer came is replaced once: the
-// server closed it as idle, which says nothing about this file.
+// server closed it as idle, which says nothing about this file. A server that
+// keeps it and stays silent has been asked.
 func (h *host) timed(ctx context.Context, r *read, deadline time.Time) (*Response, *Error) {
-	for {
+	for replaced := false; ; replaced = true {
 		c := h.conn
 		h.conn = nil
 		r.trace.Reused = c != nil
 		if c == nil {
 			var e *Error
-			if c, e = h.connect(ctx, deadline, &r.trace); e != nil {
+			c, e = h.connect(ctx, deadline, &r.trace)
+			switch {
+			case e != nil && replaced:
+				// Most of the time may have been used up before: this says
+				// nothing about the next read.
+				return nil, e
+			case e != nil:
 				return nil, h.remember(e)
 			}
 		}
@@ -240,7 +247,7 @@ func (h *host) timed(ctx context.Context, r *read, deadline time.Time) (*Respons
 		if ctx.Err() != nil {
 			return nil, h.v.cancelled(h.name, context.Cause(ctx))
 		}
-		if r.trace.Reused && errors.Is(err, errStale) {
+		if r.trace.Reused && errors.Is(err, errStale) && !isTimeout(err) {
 			continue
 		}
 		return nil, h.explain(err, r)
