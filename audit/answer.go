@@ -40,15 +40,15 @@ func (r *Read) answer(page bool) answer {
 	case fetch.KindRefused:
 		return answerRefused
 	case fetch.KindTooLarge, fetch.KindEncoding:
-		// Error pages may well be large or compressed; what they say is in
-		// their status. A web page where a file belongs is a soft 404
-		// whatever its size.
-		a := statusAnswer(r.Status)
-		if a == answerFile && !page && mediaType(r.ContentType) == "text/html" {
-			return answerMissing
-		}
-		if a != answerFile {
+		// Pages that stand in for a file are often large or compressed: what
+		// the status or the media type says of them comes first.
+		switch a := statusAnswer(r.Status); {
+		case r.Status == 0:
+			return answerRefused
+		case a != answerFile:
 			return a
+		case !page && isPageType(r.ContentType):
+			return answerMissing
 		}
 		return answerRefused
 	case fetch.KindNoSuchHost:
@@ -77,11 +77,15 @@ func statusAnswer(status int) answer {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusTooManyRequests, status == http.StatusUnavailableForLegalReasons:
 		return answerBlocked
-	case status >= 500:
+	case isServerError(status):
 		return answerServerError
 	}
 	return answerUnexpected
 }
+
+// isServerError reports a 5xx; what some servers send beyond 599 is no failure
+// of theirs but an invention.
+func isServerError(status int) bool { return status >= 500 && status <= 599 }
 
 // passing reports whether the trouble may be gone a little later: a time-out,
 // a reset, a refused connection, a name server's failure, 429 or 5xx (pipeline
@@ -89,7 +93,7 @@ func statusAnswer(status int) answer {
 func (r *Read) passing() bool {
 	switch {
 	case r.Kind == fetch.KindTooLarge, r.Kind == fetch.KindEncoding, r.Kind == "":
-		return r.Status == http.StatusTooManyRequests || r.Status >= 500
+		return r.Status == http.StatusTooManyRequests || isServerError(r.Status)
 	}
 	return r.Kind.Temporary()
 }
@@ -97,7 +101,7 @@ func (r *Read) passing() bool {
 // isPage reports whether the body is an HTML page, by its media type or by
 // its first characters.
 func (r *Read) isPage() bool {
-	if mt := mediaType(r.ContentType); mt == "text/html" || mt == "application/xhtml+xml" {
+	if isPageType(r.ContentType) {
 		return true
 	}
 	start := strings.ToLower(strings.TrimLeftFunc(strings.TrimPrefix(string(r.Body[:min(len(r.Body), 512)]), "\ufeff"), unicode.IsSpace))
@@ -107,6 +111,11 @@ func (r *Read) isPage() bool {
 		}
 	}
 	return false
+}
+
+func isPageType(contentType string) bool {
+	mt := mediaType(contentType)
+	return mt == "text/html" || mt == "application/xhtml+xml"
 }
 
 // challengeMarks are the titles, scripts and forms by which the usual bot
@@ -173,19 +182,39 @@ func (a answer) reason() report.Reason {
 // trouble is a sentence on why the file cannot be used, without a final full
 // stop; "" for an answer that may be the file.
 func (r *Read) trouble(name string, page bool) string {
-	a := r.answer(page)
-	if r.Kind != "" && (r.Kind != fetch.KindTooLarge && r.Kind != fetch.KindEncoding || a == answerRefused) {
-		return r.Message
-	}
-	switch {
+	switch a := r.answer(page); {
 	case a == answerFile:
 		return ""
+	case r.Kind != "" && (a == answerRefused || (r.Kind != fetch.KindTooLarge && r.Kind != fetch.KindEncoding)):
+		return r.Message
 	case a == answerMissing && r.Status == http.StatusOK:
 		return fmt.Sprintf("%s answers with an HTML page instead of %s: there is no such file, or every address shows the same page", r.URL, name)
 	case a == answerBlocked && (r.Challenge || r.challenged(page)):
 		return fmt.Sprintf("%s answers with a bot wall's challenge page (HTTP %d) instead of %s", r.URL, r.Status, name)
 	}
 	return fmt.Sprintf("%s answers with %s instead of %s", r.URL, statusWords(r.Status), name)
+}
+
+// remedy says what to do about a file that cannot be read, for the answers that
+// need nothing but the name of the file and its address. page is as for
+// [Read.answer].
+func (r *Read) remedy(name, u string, page bool) string {
+	switch r.answer(page) {
+	case answerMissing:
+		return "Publish " + name + " at " + u + " and serve it with status 200"
+	case answerRedirect:
+		return "Serve " + name + " at " + u + " itself with status 200, without a redirect"
+	case answerBlocked:
+		if r.Status == http.StatusTooManyRequests {
+			return "Let " + u + " be read more often: one audit makes about ten requests, one after the other. Then audit again"
+		}
+		return "Let " + u + " be read without login, cookies or a challenge: the file is published for programs. Exempt its path from the firewall or bot protection"
+	case answerServerError:
+		return "Look into the server's log for " + u + ", put it right, and audit again"
+	case answerUnexpected:
+		return "Serve " + name + " at " + u + " with status 200"
+	}
+	return stopped(r.Advice) + " The file is " + u
 }
 
 // statusWords is "HTTP 404 (Not Found)".

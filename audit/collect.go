@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"agentaudit/fetch"
@@ -35,7 +36,7 @@ func Collect(ctx context.Context, f Fetcher, t Target, now time.Time) (*Bundle, 
 	b.subject = newSubject(b, t)
 	c.read(RoleText, t.TextURL(), MaxSmallFile)
 	for _, u := range t.readmeURLs() {
-		if c.read(RoleReadme, u, MaxSmallFile).Status != 404 {
+		if !c.read(RoleReadme, u, MaxSmallFile).answered(http.StatusNotFound) {
 			break
 		}
 	}

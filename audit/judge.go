@@ -14,7 +14,9 @@ import (
 // Judge judges what was read. It is a pure function: the same bundle gives
 // the same result, whenever and however often it is judged under the same
 // [report.RulesVersion].
-func Judge(b *Bundle) *report.Result {
+func Judge(b *Bundle) *report.Result { return newJudge(b).result() }
+
+func newJudge(b *Bundle) *judge {
 	t, err := b.parsedTarget()
 	if err != nil {
 		// Only a bundle that was not made by Collect can hold such a URL.
@@ -24,7 +26,11 @@ func Judge(b *Bundle) *report.Result {
 	if s == nil {
 		s = newSubject(b, t)
 	}
-	j := &judge{b: b, t: t, s: s}
+	return &judge{b: b, t: t, s: s}
+}
+
+func (j *judge) result() *report.Result {
+	b := j.b
 	r := j.report()
 	res := &report.Result{Report: r, RulesVersion: report.RulesVersion, StartedAt: b.ObservedAt, FinishedAt: b.ObservedAt}
 	for i := range b.Reads {
@@ -123,7 +129,7 @@ func (j *judge) readmeChecks(r *report.Report) {
 		r.Readme.Observations = append(r.Readme.Observations, o)
 		// The verdict is about the first place, unless the second one is
 		// not simply missing too.
-		if read == nil || j.b.Reads[i].Status != 404 {
+		if read == nil || !j.b.Reads[i].answered(http.StatusNotFound) {
 			read = &j.b.Reads[i]
 		}
 	}

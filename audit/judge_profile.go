@@ -11,7 +11,6 @@ import (
 	"agentaudit/audit/jsontree"
 	"agentaudit/audit/profile"
 	"agentaudit/audit/report"
-	"agentaudit/fetch"
 )
 
 // The pages that explain the convention; every check that asks for something
@@ -44,8 +43,13 @@ func sentence(s string) string {
 		r, size := utf8.DecodeRuneInString(s)
 		s = string(unicode.ToUpper(r)) + s[size:]
 	}
+	return stopped(s)
+}
+
+// stopped is the end of [sentence] alone, for what stands behind a colon.
+func stopped(s string) string {
 	last := s[strings.LastIndexByte(s, ' ')+1:]
-	if strings.Contains(last, "://") || strings.HasPrefix(last, "/") || strings.ContainsRune(".!?`\"", rune(s[len(s)-1])) {
+	if s == "" || strings.Contains(last, "://") || strings.HasPrefix(last, "/") || strings.HasSuffix(last, "…") || strings.ContainsRune(".!?`", rune(s[len(s)-1])) {
 		return s
 	}
 	return s + "."
@@ -55,9 +59,6 @@ func sentence(s string) string {
 func (s *subject) parse(t Target) *unusable {
 	u := t.ProfileURL.String()
 	r := s.read
-	if r == nil {
-		return &unusable{"agentic.json was not read", "Audit the site again"}
-	}
 	switch r.answer(false) {
 	case answerFile:
 	case answerMissing:
@@ -71,17 +72,8 @@ func (s *subject) parse(t Target) *unusable {
 			remedy += ", or audit the address that it redirects to: " + printable(r.Location)
 		}
 		return &unusable{r.Message, remedy}
-	case answerBlocked:
-		return &unusable{
-			r.trouble("agentic.json", false),
-			"Let " + u + " be read without login, cookies or a challenge: the file is published for programs. Exempt its path from the firewall or bot protection",
-		}
-	case answerServerError:
-		return &unusable{r.trouble("agentic.json", false), "Look into the server's log for " + u + ", put it right, and audit again"}
-	case answerUnexpected:
-		return &unusable{r.trouble("agentic.json", false), "Serve agentic.json at " + u + " with status 200 as application/json"}
 	default:
-		return &unusable{r.Message, r.Advice}
+		return &unusable{r.trouble("agentic.json", false), r.remedy("agentic.json", u, false)}
 	}
 	doc, err := profile.Decode(r.Body)
 	if err != nil {
@@ -109,7 +101,7 @@ func (s *subject) parse(t Target) *unusable {
 func (j *judge) profileChecks() {
 	s := j.s
 	if s.unusable != nil {
-		j.errors = append(j.errors, wellFormed1(s.unusable.detail))
+		j.errors = append(j.errors, sentence(wellFormed1(s.unusable.detail)))
 		help := helpPublication
 		if s.read.answer(false) == answerMissing {
 			help = helpGenerator
@@ -225,19 +217,22 @@ func (j *judge) documentCheck(d *document) {
 
 // troubleRemedy says what to do about a document that cannot be read.
 func (d *document) troubleRemedy(r *Read) string {
-	switch a := r.answer(!d.openapi); {
-	case r.Kind == fetch.KindRedirect && r.Location != "":
-		return "Serve the document at " + d.url.String() + " itself, or name its final address in the profile: " + printable(r.Location)
-	case r.Kind != "" && a == answerRefused, a == answerUnreachable, a == answerNoHost, a == answerBadCertificate:
-		return r.Advice
-	case a == answerMissing:
-		return "Publish the document at " + d.url.String() + " with status 200, or take it out of the profile and generate the files anew"
-	case a == answerBlocked:
-		return "Let " + d.url.String() + " be read without login, cookies or a challenge, or list it as linked instead of retrieved"
-	case r.Status >= http.StatusInternalServerError:
-		return "Look into the server's log for " + d.url.String() + ", put it right, and audit again"
+	u := d.url.String()
+	switch r.answer(!d.openapi) {
+	case answerRedirect:
+		remedy := "Serve the document at " + u + " itself with status 200"
+		if r.Location != "" {
+			remedy += ", or name its final address in agentic.json: " + printable(r.Location)
+		}
+		return remedy
+	case answerMissing:
+		return "Publish the document at " + u + " with status 200, or take it out of agentic.json and generate agentic.txt and README.md anew"
+	case answerBlocked:
+		if len(d.actions) == 0 && r.Status != http.StatusTooManyRequests {
+			return "Let " + u + " be read without login, cookies or a challenge, or list it in agentic.json with the availability \"linked\" instead of \"retrieved\""
+		}
 	}
-	return "Serve the document at " + d.url.String() + " with status 200"
+	return r.remedy("the document", u, !d.openapi)
 }
 
 func servedAs(url, contentType string) string {

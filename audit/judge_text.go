@@ -32,14 +32,7 @@ func (j *judge) textChecks() {
 		j.object("txt", textLabel, report.Warn, "There is no agentic.txt at "+url, generate, helpText)
 	case r.answer(true) != answerFile || r.challenged(false):
 		j.text.Status = report.TextUnavailable
-		remedy := r.Advice
-		switch {
-		case r.Kind == "" && r.answer(false) == answerBlocked:
-			remedy = "Let " + url + " be read without login, cookies or a challenge"
-		case r.Kind == "":
-			remedy = "Serve agentic.txt at " + url + " with status 200"
-		}
-		j.noText(r.trouble("agentic.txt", false), remedy)
+		j.noText(r.trouble("agentic.txt", false), r.remedy("agentic.txt", url, false))
 	case !j.s.comparable():
 		j.text.Status = report.TextSkipped
 		j.object("txt", textLabel, report.Warn, "agentic.txt is there but could not be compared, because agentic.json beside it is not usable",

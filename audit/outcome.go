@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"agentaudit/audit/report"
-	"agentaudit/fetch"
 )
 
 // outcome decides what lists, counts and alerts say of the site, with the one
@@ -17,7 +16,7 @@ func (j *judge) outcome(r *report.Report) (report.Outcome, report.Reason, string
 	switch {
 	case profileAnswer == answerUnreachable:
 		// The detail begins with the word for the phase that failed.
-		return report.OutcomeUnchecked, report.ReasonUnreachable, string(j.s.read.Kind) + ": " + sentence(j.s.read.Message)
+		return report.OutcomeUnchecked, report.ReasonUnreachable, string(j.s.read.Kind) + ": " + stopped(j.s.read.Message)
 	case !profileAnswer.definite():
 		return report.OutcomeUnchecked, profileAnswer.reason(), sentence(j.s.unusable.detail)
 	case profileAnswer != answerFile:
@@ -125,38 +124,35 @@ type Judgement struct {
 
 // Weigh judges a bundle and says whether it is worth another attempt.
 func Weigh(b *Bundle) Judgement {
-	res := Judge(b)
-	v := Verdict{Definite: res.Outcome != report.OutcomeUnchecked}
-	profileRead := b.first(RoleProfile)
-	v.Network = profileRead.Kind.Network()
+	j := newJudge(b)
+	res := j.result()
+	v := Verdict{Definite: res.Outcome != report.OutcomeUnchecked, Network: j.s.read.Kind.Network()}
 	consider := func(r *Read) {
-		if r != nil && r.passing() {
+		switch {
+		case r == nil:
+		case r.passing():
 			v.Again = Trouble
 			v.RetryAfter = max(v.RetryAfter, r.RetryAfter)
+		case r.Kind.Confirm() && v.Again == Final:
+			v.Again = Confirm
 		}
 	}
 	switch res.Outcome {
 	case report.OutcomeUnchecked:
-		consider(profileRead)
-		for i := range b.Reads {
-			if b.Reads[i].Role == RoleDocument {
-				consider(&b.Reads[i])
+		consider(j.s.read)
+		for _, d := range j.s.documents {
+			// Also where the file was read as the README or the text index.
+			if d.url != nil {
+				consider(b.document(d.url.Location()))
 			}
 		}
 	case report.OutcomePartial:
 		// A companion that failed in passing is all that may stand between
 		// this site and another outcome.
 		consider(b.first(RoleText))
-		if last := b.last(RoleReadme); last != nil && last.Status != 404 {
-			consider(last)
-		}
+		consider(b.last(RoleReadme))
 	case report.OutcomeFailed:
-		if res.Reason == report.ReasonNoSuchHost || res.Reason == report.ReasonBadCertificate {
-			v.Again = Confirm
-		}
-	}
-	if profileRead.Kind == fetch.KindBusy {
-		v.Definite = false
+		consider(j.s.read)
 	}
 	return Judgement{res, v}
 }

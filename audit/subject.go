@@ -2,13 +2,14 @@ package audit
 
 import (
 	"agentaudit/audit/profile"
+	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
 )
 
 // subject is what is known of a publication once its profile was read: the
 // profile itself, and what has to be read because of it.
 type subject struct {
-	// read is the read of the profile.
+	// read is the read of the profile; it is never nil.
 	read *Read
 	// unusable says why the JSON cannot be judged, nil if it can; doc is set
 	// where the answer could be parsed.
@@ -51,6 +52,11 @@ type document struct {
 
 func newSubject(b *Bundle, t Target) *subject {
 	s := &subject{read: b.first(RoleProfile)}
+	if s.read == nil {
+		// Collect reads the profile first; a stored bundle may lack it.
+		s.read = &Read{Role: RoleProfile, URL: t.ProfileURL.Location(), Kind: fetch.KindCancelled,
+			Message: "agentic.json was not read", Advice: "Audit the site again."}
+	}
 	if s.unusable = s.parse(t); s.unusable != nil {
 		return s
 	}
