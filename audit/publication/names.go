@@ -1,0 +1,28 @@
+package publication
+
+import (
+	"strings"
+
+	"agentaudit/fetch/weburl"
+)
+
+// withoutMisspelling gives README.md for README.me; ok is false where the name
+// is right.
+func withoutMisspelling(u *weburl.URL) (right *weburl.URL, ok bool) {
+	path := u.Path()
+	if len(path) < 3 || !strings.EqualFold(path[len(path)-3:], ".me") {
+		return nil, false
+	}
+	name := path[lastSlash(path)+1:]
+	right, err := u.Resolve("./" + name[:len(name)-len("me")] + "md")
+	return right, err == nil
+}
+
+func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }
+
+// isMedia compares a Content-Type header with a media type; parameters and
+// case do not count.
+func isMedia(contentType, media string) bool {
+	got, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(got), media)
+}
