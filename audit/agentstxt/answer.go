@@ -120,7 +120,11 @@ func (d *Document) permission(out *Decision, path string, used, denied *Capabili
 	rule := m.decide(path)
 	decides := func(t Text, why string) {
 		out.Line, _ = d.src.position(t.offset)
-		out.DecidedBy = show(mask, trim(d.src.line(out.Line-1)))
+		from := d.src.starts[out.Line-1]
+		if d.Form == JSONForm { // a line may hold the whole file
+			from = t.offset
+		}
+		out.DecidedBy = show(mask, trim(d.src.line(out.Line - 1)[from-d.src.starts[out.Line-1]:]))
 		out.Why = why
 	}
 	noRules := d.Declaration.Access.IsZero()

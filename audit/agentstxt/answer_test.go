@@ -78,6 +78,10 @@ func TestAnswerNamesTheGrant(t *testing.T) {
 	if got.Allowed != Disallowed || got.DecidedBy != "Capabilities: order, talk, gone" {
 		t.Errorf("%+v", got)
 	}
+	j := ParseJSON([]byte(with(goodJSON, `["/api/*"]`, `[]`)))
+	if got := Answer(j, "other", "GET", "/staff/x"); got.Allowed != Disallowed || got.Line != 3 || !strings.HasPrefix(got.DecidedBy, `"/staff/*"`) {
+		t.Errorf("%+v", got)
+	}
 	got = Answer(ParseText([]byte(body)), "other", "GET", "/items/7")
 	if got.Allowed != OnlyAsCapability || got.DecidedBy != "Endpoint: https://shop.example/items/{id}" {
 		t.Errorf("%+v", got)

@@ -164,11 +164,11 @@ func TestRedirectsBeyondTheBudget(t *testing.T) {
 func TestLocalFiles(t *testing.T) {
 	text := &LocalFile{"my.txt", []byte(goodText)}
 	rep := JudgeFiles(text, &LocalFile{"my.json", []byte(goodJSON)}, Input{Origin: "https://shop.example"})
-	if rep.Verdict != VerdictValid || len(rep.Checks) != 0 || rep.Files[0].Path != "my.txt" || rep.Declaration == nil {
+	if rep.Verdict != VerdictValid || len(rep.Checks) != 1 || rep.Files[0].Path != "my.txt" || rep.Declaration == nil {
 		t.Errorf("%+v", rep)
 	}
 	rep = JudgeFiles(&LocalFile{"my.txt", []byte(with(goodText, "REST", "Rest"))}, nil, Input{})
-	if rep.Verdict != VerdictInvalid || len(rep.Checks) != 1 || rep.Checks[0].File != "my.txt" || rep.Checks[0].Line != 7 || rep.Origin != "" {
+	if rep.Verdict != VerdictInvalid || len(rep.Checks) != 2 || rep.Checks[0].File != "my.txt" || rep.Checks[0].Line != 7 || rep.Origin != "" {
 		t.Errorf("%+v", rep.Checks)
 	}
 	if rep = JudgeFiles(text, nil, Input{Origin: "https://fish.example"}); !hasCheck(rep, "agents:site-url-host", Warn) {

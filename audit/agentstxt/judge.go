@@ -249,7 +249,12 @@ func (j *judge) site(text, json *place) {
 	if !text.isDraft() && !json.isDraft() {
 		return
 	}
-	if o := j.rules.origin; o.scheme == "http" && !isDevHost(o.host) {
+	open := false // a file that came over plain http, without an https address before
+	for _, p := range []*place{text, json} {
+		l, _ := parseLink(p.url)
+		open = open || p.isDraft() && l.scheme == "http"
+	}
+	if o := j.rules.origin; open && o.scheme == "http" && !isDevHost(o.host) {
 		j.both.add("https", Fail, -1, "The file is served over plain http: anybody on the way can change it.").fix("Serve it over https.")
 	}
 	if json.isDraft() && text.format == Absent && text.state != notAsked {
@@ -261,6 +266,11 @@ func (j *judge) site(text, json *place) {
 func (j *judge) finish(text, json *place) {
 	differences := j.compare(text, json)
 	r := j.report
+	r.Format = overallFormat(text, json)
+	if r.Format == Draft {
+		j.both.add("advisory", Info, -1, "The files tell agents what is meant for them. They enforce nothing and are no boundary of trust.").
+			fix("Enforce permissions and limits on the server.")
+	}
 	var lists [][]hit
 	for _, p := range j.files {
 		lists = append(lists, p.hits)
@@ -295,7 +305,6 @@ func (j *judge) finish(text, json *place) {
 			r.Declaration = p.doc.Declaration.mapped(m.mask)
 		}
 	}
-	r.Format = overallFormat(text, json)
 	r.Verdict = j.verdict(text, json)
 }
 

@@ -8,6 +8,7 @@ func (d *Document) badRateLimit(value string, offset int) {
 	x := d.add("rate-limit", Fail, offset, "%s %s is not of the form N/window with N of 1 or more and window one of second, minute, hour, day.",
 		d.name(fRateLimit), quoted(value))
 	meant := "60/minute"
+	value, _, _ = strings.Cut(value, " #") // a remark is part of the value
 	if n, window, ok := strings.Cut(value, "/"); ok {
 		n, window = trim(n), strings.ToLower(trim(window))
 		for _, w := range windows {

@@ -203,7 +203,7 @@ func (w *writer) extras(indent string, list []extra, known map[string]bool) {
 // own writes a field that the draft does not define, if its name can be one.
 func (w *writer) own(indent string, name, value Text, known map[string]bool) {
 	n := name.Value
-	if n == "" || n != trim(n) || n[0] == '#' || strings.ContainsAny(n, ":\r\n") || known[strings.ToLower(n)] {
+	if n == "" || n != trim(n) || n[0] == '#' || strings.ContainsAny(n, ":\n") || w.doc.Form == JSONForm && strings.Contains(n, "\r") || known[strings.ToLower(n)] {
 		w.lose(name.offset, "an unknown member whose name cannot be a field name here")
 		return
 	}

@@ -105,6 +105,8 @@ var Rules = []Rule{
 	{"agents:other-format", 0, "the file is of this draft's format"},
 	{"agents:too-large", 0, "the file has at most 1 MiB"},
 	{"agents:too-many", 0, "lines and blocks keep the protective limits"},
+	{"agents:first-token", 0, "agents send the name of their block as first token"},
+	{"agents:advisory", 0, "declarations are advice, servers enforce"},
 	{"agents:not-compared", 0, "text and JSON could be compared"},
 	{"agents:other-convention", 0, "MCP and A2A endpoints are listed in both conventions"},
 	{"agents:not-checked", 0, "everything could be looked at"},

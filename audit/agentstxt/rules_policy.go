@@ -73,10 +73,12 @@ func (r *ruleRun) agentBlocks() {
 	for i := range d.Capabilities {
 		declared[d.Capabilities[i].ID.Value] = true
 	}
-	star := false
+	star, named := false, -1
 	for i := range d.Agents {
 		a := &d.Agents[i]
-		star = star || a.Name.Value == "*"
+		if star = star || a.Name.Value == "*"; a.Name.Value != "*" && named < 0 {
+			named = a.Name.offset
+		}
 		if strings.ContainsFunc(a.Name.Value, isSpace) || strings.Contains(a.Name.Value, "/") {
 			token := firstToken(a.Name.Value)
 			if token == "" {
@@ -94,6 +96,10 @@ func (r *ruleRun) agentBlocks() {
 			}
 		}
 		r.agentDeclaration(a.AgentDeclaration)
+	}
+	if named >= 0 {
+		r.add("first-token", Info, named, "A block of a name applies to agents whose User-Agent begins with it. Many agents send Mozilla/5.0 first and their name in a remark: for them the block of * applies.").
+			fix("Write the block of * so that it suits them.")
 	}
 	if !star && !r.agentsWrong {
 		r.add("agent-default", Info, -1, "There is no block for all other agents. They have all capabilities, and no limits but those of the capabilities.").
