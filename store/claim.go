@@ -45,7 +45,7 @@ const (
 	sqlKeep = `INSERT INTO run_kept (batch, run, enc, body) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (batch, run) DO UPDATE SET enc = excluded.enc, body = excluded.body`
 	sqlUnkeep      = `DELETE FROM run_kept WHERE batch = $1 AND run = $2`
-	sqlEntries     = `SELECT n FROM entries WHERE batch = $1 AND run = $2 AND dup ORDER BY n`
+	sqlEntries     = `SELECT n FROM entries WHERE batch = $1 AND run = $2 AND dup = true ORDER BY n`
 	sqlEntryResult = `INSERT INTO entry_results (batch, entry, run, outcome, reason) VALUES ($1, $2, $3, $4, $5)`
 )
 

@@ -181,7 +181,7 @@ func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, erro
 		driver = "w.entry"
 		n := q.arg(run)
 		q.from = `(SELECT entry FROM runs WHERE batch = ` + id + ` AND n = ` + n +
-			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + id + ` AND run = ` + n + ` AND dup) w CROSS JOIN entry_results x ` + rest
+			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + id + ` AND run = ` + n + ` AND dup = true) w CROSS JOIN entry_results x ` + rest
 	case f.Text != "":
 		text := lowerASCII(f.Text)
 		driver, q.found = "w.entry", "w.word"
