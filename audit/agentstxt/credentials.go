@@ -22,6 +22,9 @@ type hit struct {
 	Credential
 	offset int    // in the source
 	secret string // what must not be printed
+	// companion: not reported by itself, only hidden, because it stands beside
+	// a hit: the body of a private key, the secret behind a key id.
+	companion bool
 }
 
 // Credentials are the credentials in a file of either form. now is the clock
@@ -29,7 +32,9 @@ type hit struct {
 func (d *Document) Credentials(now time.Time) []Credential {
 	var out []Credential
 	for _, h := range scanDocument(d, now) {
-		out = append(out, h.Credential)
+		if !h.companion {
+			out = append(out, h.Credential)
+		}
 	}
 	return out
 }
@@ -95,7 +100,10 @@ func (s *scanner) take(text string, offset int, list []candidate) {
 		if s.doc.Form == TextForm || s.doc.root == nil {
 			at = c.from
 		}
-		s.hits = append(s.hits, hit{c.Credential, at, text[c.from:c.to]})
+		s.hits = append(s.hits, hit{Credential: c.Credential, offset: at, secret: text[c.from:c.to]})
+		for _, secret := range companions(c, text) {
+			s.hits = append(s.hits, hit{Credential: c.Credential, offset: at, secret: secret, companion: true})
+		}
 	}
 }
 

@@ -230,6 +230,36 @@ func TestMaskingReachesEverything(t *testing.T) {
 	}
 }
 
+// What stands beside a credential and belongs to it is hidden as well.
+func TestCompanionsAreHidden(t *testing.T) {
+	key := "-----BEGIN " + "PRIVATE KEY-----"
+	secret := "Pier4Sand0/Kelp5Tide8+Buoy3Dune6Reef1Cov"
+	for _, body := range []string{
+		head + key + "\n" + run(64) + "\n" + run(100)[36:] + "\n-----END PRIVATE KEY-----\n",
+		head + "# " + key + "\n# " + run(64) + "\nNote: " + run(64) + "\n",
+		head + "Site-Description: AKIA" + strings.ToUpper(run(16)) + " " + secret + "\nNote: " + secret + "\n",
+	} {
+		out, err := json.Marshal(judgeBody(TextPath, body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hidden := range []string{run(64), run(100)[36:], secret} {
+			if strings.Contains(body, hidden) && strings.Contains(string(out), hidden[8:20]) {
+				t.Errorf("%q is shown of\n%s", hidden, body)
+			}
+		}
+	}
+	js := with(goodJSON, `"Find an item"`, quoteJSON(key+"\n"+run(64)+"\n"+run(100)[36:]))
+	if out, err := json.Marshal(judgeBody(JSONPath, js)); err != nil || strings.Contains(string(out), run(64)[8:20]) || strings.Contains(string(out), run(100)[40:60]) {
+		t.Errorf("a key is shown (%v)", err)
+	}
+	// A copy at the root that does not count is looked through all the same.
+	rep := auditSite(map[string]string{TextPath: goodText, TextRootPath: goodText + "# " + key + "\n"}, false)
+	if !hasCheck(rep, "agents:credential", Fail) || rep.Verdict != VerdictInvalid {
+		t.Errorf("%v", ids(rep))
+	}
+}
+
 func TestMasker(t *testing.T) {
 	m := newMasker([]hit{{secret: "abcdefgh1"}, {secret: "abcdefgh1-and-more"}, {secret: strings.Repeat("Z9", 60)}, {secret: "abc"}})
 	for in, want := range map[string]string{

@@ -69,6 +69,7 @@ func hostileTexts(n int) map[string]string {
 		"braces":            fill(head+"Capability: c\n  Endpoint: https://shop.example/", "{a}", n),
 		"yaml":              fill("a:\n", "- b\n", n),
 		"markdown":          fill("# t\n\n", "- [x](y)\n", n),
+		"private keys":      fill(head+"# ", "-----BEGIN "+"PRIVATE KEY----- "+strings.Repeat("aB3", 12)+" ", n),
 		"json body":         fill("[", "[", n),
 		"robots":            numbered("User-agent: *\n", "Disallow: /%d\n", n),
 	}

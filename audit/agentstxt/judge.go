@@ -167,6 +167,11 @@ func (j *judge) pair(form Form, path, rootPath string) *place {
 	if counts.there() {
 		j.judgePlace(counts)
 	}
+	if known.isDraft() && root.state == present && root.format != Absent {
+		// It does not count, but what it gives away is published all the same.
+		root.hits = scanDocument(root.doc, j.in.Now)
+		credentialFindings(&root.f, root.hits)
+	}
 	for _, p := range []*place{known, root} {
 		j.noteState(p, p == known || !known.there())
 	}

@@ -127,6 +127,9 @@ func (h hit) describe() string {
 // credentialFindings are the checks for the hits of one file (rule 45).
 func credentialFindings(f *findings, hits []hit) {
 	for _, h := range hits {
+		if h.companion {
+			continue
+		}
 		detail := "This looks like a real credential"
 		remedy := "Remove it, make the credential invalid and issue a new one: it must count as known to others."
 		switch {

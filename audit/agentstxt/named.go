@@ -125,7 +125,7 @@ func (s *scanner) found(kind string, severity Severity, t Text, secret string) {
 			return
 		}
 	}
-	s.hits = append(s.hits, hit{Credential{kind, severity}, t.offset, secret})
+	s.hits = append(s.hits, hit{Credential: Credential{kind, severity}, offset: t.offset, secret: secret})
 }
 
 // at are the hits within a value, by place.

@@ -155,6 +155,8 @@ func (j *jsonReader) unknown(n *node, path string, names ...string) []extra {
 		switch {
 		case m.name == "params" && contains(names, "parameters"):
 			x.fix(`This is an old sample's shape. Write: "parameters": [{"name": "q", "in": "query", "type": "string"}]`)
+		case (m.name == "allow" || m.name == "disallow") && path == "":
+			x.fix(`It belongs into access: "access": {"allow": [], "disallow": []}`)
 		case m.name == "location" && contains(names, "in"):
 			x.fix(`This is an old sample's shape. Write: "in": %s`, plain(quoteJSON(m.value.text())))
 		default:
