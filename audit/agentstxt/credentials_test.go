@@ -260,6 +260,18 @@ func TestCompanionsAreHidden(t *testing.T) {
 	}
 }
 
+// The default of a parameter may be any JSON; strings inside are masked too.
+func TestDefaultsAreMasked(t *testing.T) {
+	token := "ghp" + "_" + run(36)
+	for _, value := range []string{`"` + token + `"`, `{"a": ["` + token + `", 1.50]}`, `{"` + token + `": null}`} {
+		js := with(goodJSON, `"protocol"`, `"parameters": [{"name": "n", "in": "query", "type": "string", "default": `+value+`}], "protocol"`)
+		out, err := json.Marshal(judgeBody(JSONPath, js).Declaration)
+		if err != nil || strings.Contains(string(out), token) || !strings.Contains(string(out), "hidden") {
+			t.Errorf("%s becomes %s (%v)", value, out, err)
+		}
+	}
+}
+
 func TestMasker(t *testing.T) {
 	m := newMasker([]hit{{secret: "abcdefgh1"}, {secret: "abcdefgh1-and-more"}, {secret: strings.Repeat("Z9", 60)}, {secret: "abc"}})
 	for in, want := range map[string]string{

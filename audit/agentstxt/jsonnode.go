@@ -30,12 +30,11 @@ type member struct {
 // maxDepth bounds the nesting of JSON; the draft needs five levels.
 const maxDepth = 200
 
+// syntaxError says why a text is no JSON, and where that shows.
 type syntaxError struct {
 	offset int
 	reason string
 }
-
-func (e *syntaxError) Error() string { return e.reason }
 
 // parseTree reads one JSON document. Duplicate names are kept.
 func parseTree(text string) (*node, *syntaxError) {

@@ -156,3 +156,14 @@ func TestPositions(t *testing.T) {
 		}
 	}
 }
+
+func TestDocumentKnowsItsPlaces(t *testing.T) {
+	d := ParseText([]byte("\ufeffSpec-Version: 1.0\r\n\r\nSite-Name:  \u00c4 b\r\n"))
+	if l, c := d.Position(d.Declaration.Site.Name); l != 3 || c != 13 || d.Line(3) != "Site-Name:  \u00c4 b" || d.Line(0) != "" || d.Line(99) != "" {
+		t.Errorf("%d:%d %q", l, c, d.Line(3))
+	}
+	j := ParseJSON([]byte("{\"specVersion\": \"1.0\",\n \"site\": {\"name\": \"\u00c4 b\"}}"))
+	if l, c := j.Position(j.Declaration.Site.Name); l != 2 || c != 19 {
+		t.Errorf("%d:%d", l, c)
+	}
+}
