@@ -294,12 +294,6 @@ func testBatches(t *testing.T, open opener) {
 		ids = append(ids, storetest.Batch(t, s, storetest.Targets(1)...).ID)
 		clock.Add(time.Minute)
 	}
-	idsOf := func(list []store.Batch) (out []store.BatchID) {
-		for _, b := range list {
-			out = append(out, b.ID)
-		}
-		return out
-	}
 	if got := idsOf(must[[]store.Batch](t)(s.Batches(ctx, "", 2))); !slices.Equal(got, []store.BatchID{ids[4], ids[3]}) {
 		t.Fatalf("newest two: %v of %v", got, ids)
 	}

@@ -50,6 +50,11 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"SiteOverTime", testSiteOverTime},
 		{"SiteAfterRetry", testSiteAfterRetry},
 		{"Batches", testBatches},
+		{"OpenBatches", testOpenBatches},
+		{"Run", testRun},
+		{"Compare", testCompare},
+		{"CompareConflicts", testCompareConflicts},
+		{"RunResults", testRunResults},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
