@@ -1,0 +1,62 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mustBehave holds what the internet has seen against what the audits of
+// these sites may do: connections and questions as promised for each host, and
+// nothing at all beyond.
+func (n *internet) mustBehave(sites []site) {
+	n.t.Helper()
+	listed := map[*host]bool{}
+	for _, s := range sites {
+		if s.host == nil {
+			continue
+		}
+		listed[s.host] = true
+		if fault := s.misled(); fault != "" {
+			n.t.Errorf("%s at %s: %s", s.kind, s.host.name, fault)
+		}
+	}
+	for name, h := range n.hosts {
+		if b := h.books(); !listed[h] && b.hellos > 0 {
+			n.t.Errorf("%s is not in the list and got %d connections", name, b.hellos)
+		}
+	}
+	for _, name := range n.dns.names() {
+		// The names of aliases end in their host's.
+		if !slices.ContainsFunc(sites, func(s site) bool { return s.host != nil && strings.HasSuffix("."+name, "."+s.host.name) }) && name != "gone.example" {
+			n.t.Errorf("somebody asked for %s, which is not in the list", name)
+		}
+	}
+	for _, fault := range n.faults(listed) {
+		n.t.Error(fault)
+	}
+}
+
+// misled says what is wrong with the connections and questions for one site.
+func (s site) misled() string {
+	var faults []string
+	b := s.host.books()
+	if b.hellos != s.conns && s.conns != unknown {
+		faults = append(faults, fmt.Sprintf("%d TLS connections, want %d", b.hellos, s.conns))
+	}
+	if b.maxOpen > 1 {
+		faults = append(faults, fmt.Sprintf("%d TLS connections at the same time", b.maxOpen))
+	}
+	if a, aaaa := s.host.net.dns.lookups(s.host.name); s.lookups != unknown && (a != s.lookups || aaaa != s.lookups) {
+		faults = append(faults, fmt.Sprintf("%d questions for A and %d for AAAA, want %d of each", a, aaaa, s.lookups))
+	}
+	// Whoever answered well is asked for a file once in an attempt.
+	for path, times := range b.requests {
+		if times > s.attempts {
+			faults = append(faults, fmt.Sprintf("%s was read %d times in %d attempts", path, times, s.attempts))
+		}
+	}
+	return strings.Join(faults, "; ")
+}
