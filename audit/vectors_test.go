@@ -240,6 +240,7 @@ func checkInvariants(t *testing.T, res *report.Result) {
 	if len(res.Evidence) != len(r.Observations)+len(r.Readme.Observations) {
 		t.Errorf("%d reads left evidence, %d observations", len(res.Evidence), len(r.Observations)+len(r.Readme.Observations))
 	}
+	checkConsistency(t, res)
 }
 
 // checkRejudged keeps a bundle as JSON, judges it again and wants the same.

@@ -215,7 +215,7 @@ func PathFault(path string) string {
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
-			return "has a segment " + segment
+			return `has a segment "` + segment + `"`
 		}
 	}
 	return ""
