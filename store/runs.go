@@ -244,21 +244,36 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 	return l, nil
 }
 
-// RenewLeases prolongs the leases of all runs of a worker, and returns how many
-// it holds.
-func (s *Store) RenewLeases(ctx context.Context, worker string, lease time.Duration) (int64, error) {
+// RenewLeases prolongs the leases of claims, and returns how many of them still
+// hold. A run that its worker no longer knows is not prolonged.
+func (s *Store) RenewLeases(ctx context.Context, claims []*Claim, lease time.Duration) (int64, error) {
+	if len(claims) == 0 {
+		return 0, nil
+	}
 	var held int64
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE runs SET lease_until = $1 WHERE state = 'running' AND worker = $2`,
-			s.now()+lease.Milliseconds(), worker)
+		held = 0
+		until := s.now() + lease.Milliseconds()
+		st, err := tx.PrepareContext(ctx, `UPDATE runs SET lease_until = $1 WHERE batch = $2 AND n = $3 AND token = $4 AND state = 'running'`)
 		if err != nil {
 			return err
 		}
-		held, err = res.RowsAffected()
-		return err
+		defer st.Close()
+		for _, c := range claims {
+			res, err := st.ExecContext(ctx, until, c.batch, c.n, c.token)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			held += n
+		}
+		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("renew leases of %s: %w", worker, err)
+		return 0, fmt.Errorf("renew leases: %w", err)
 	}
 	return held, nil
 }

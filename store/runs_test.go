@@ -270,14 +270,17 @@ func testLeases(t *testing.T, open opener) {
 	a := claim(t, s, due[0].Run)
 	b := must[*store.Claim](t)(s.ClaimRun(ctx, due[1].Run, "w2", lease))
 	clock.Add(lease / 2)
-	if n := must[int64](t)(s.RenewLeases(ctx, "w2", lease)); n != 1 {
-		t.Fatalf("w2 holds %d runs", n)
+	if n := must[int64](t)(s.RenewLeases(ctx, []*store.Claim{b}, lease)); n != 1 {
+		t.Fatalf("%d leases renewed", n)
 	}
 	clock.Add(lease/2 + time.Millisecond)
 	if n := must[int64](t)(s.ExpireLeases(ctx)); n != 1 {
 		t.Fatalf("%d leases ended, want 1", n)
 	}
 	wantErr(t, s.FinishRun(ctx, a, storetest.Result(a.Target, report.OutcomeFailed, report.ReasonRefused, clock.Now())), store.ErrStale)
+	if n := must[int64](t)(s.RenewLeases(ctx, []*store.Claim{a, b}, lease)); n != 1 {
+		t.Fatalf("%d leases renewed, one of the two was lost", n)
+	}
 	finish(t, s, b, report.OutcomeFailed, report.ReasonRefused, clock.Now())
 	again := take(t, s, 5)
 	if len(again) != 1 || again[0].Run != a.Run || again[0].Token == due[0].Token {

@@ -8,79 +8,91 @@ import (
 	"agentaudit/audit/report"
 )
 
-// Retries say how often and when a site is audited again after a passing
-// trouble (pipeline specification, promise 5).
-type Retries struct {
-	// Attempts is the most that one audit takes, the first included.
-	Attempts int
-	// Delays stand before the second attempt, the third and so on; the last
-	// one holds for all further ones.
+// Retry says when an attempt that is not final is followed by another
+// (pipeline specification, promise 5).
+type Retry struct {
+	// Never makes the first attempt final, whatever it finds (--no-retry).
+	Never bool
+	// Delays are the times before the second, third … attempt, about: a fifth
+	// more or less by chance. Their number bounds the attempts.
 	Delays []time.Duration
-	// MaxRetryAfter is the longest time for which a site's Retry-After is
-	// obeyed.
+	// MaxRetryAfter bounds what a site asks for with Retry-After.
 	MaxRetryAfter time.Duration
 }
 
-// The policies.
 var (
-	// QuickRetries is for people who wait: the audit and run commands.
-	QuickRetries = Retries{Attempts: 3, Delays: []time.Duration{2 * time.Second, 10 * time.Second}, MaxRetryAfter: time.Minute}
-	// PatientRetries is for workers that run for ever.
-	PatientRetries = Retries{Attempts: 3, Delays: []time.Duration{30 * time.Second, 5 * time.Minute}, MaxRetryAfter: time.Hour}
-	// NoRetries takes the first answer, whatever it is.
-	NoRetries = Retries{Attempts: 1}
+	// RetryRun is for somebody who waits for the end (run, audit).
+	RetryRun = Retry{Delays: []time.Duration{2 * time.Second, 10 * time.Second}, MaxRetryAfter: time.Minute}
+	// RetryWorkers is for workers with time.
+	RetryWorkers = Retry{Delays: []time.Duration{30 * time.Second, 5 * time.Minute}, MaxRetryAfter: time.Hour}
 )
 
-// Step is what follows an attempt.
-type Step struct {
-	// Final says that Result is the result; else another attempt follows
-	// after Delay, and Kept is to be handed to the next decision.
-	Final  bool
-	Result *report.Result
-	Kept   *report.Result
-	Delay  time.Duration
+// decision is what becomes of a run after an attempt: a final result, or
+// another attempt after a time, with what is kept for it.
+type decision struct {
+	final *report.Result
+	after time.Duration
+	kept  *report.Result
 }
 
-// Next decides what follows an attempt. Attempts count from 1; kept is what
-// the decision before has kept, nil if nothing.
+// decide looks at an attempt (counted from 1) and at what an earlier one kept.
 //
-// A definite result is kept over later attempts that get no answer. A negative
-// answer of a kind that is confirmed counts when two attempts in a row find
-// it; if it is first met by the last attempt, one more is granted.
-func (r Retries) Next(attempt int, j audit.Judgement, kept *report.Result) Step {
+//	again     attempts left   then
+//	final     -               this result, or the kept one if this is none
+//	trouble   yes             again; a definite result is kept
+//	trouble   no              this result if definite, else the kept one, else this
+//	confirm   -               this result if the kept one says the same
+//	confirm   yes             again, kept
+//	confirm   no              once more: what was seen once is not confirmed
+func (r Retry) decide(j audit.Judgement, attempt int, kept *report.Result) decision {
 	res, v := j.Result, j.Verdict
-	left := attempt < r.Attempts
+	if r.Never {
+		return decision{final: res}
+	}
+	fallback := res
+	if !v.Definite && kept != nil && !needsConfirmation(kept) {
+		fallback = kept
+	}
+	most := 1 + len(r.Delays)
 	switch v.Again {
-	case audit.Confirm:
-		confirmed := kept != nil && kept.Reason == res.Reason
-		if confirmed || r.Attempts == 1 || attempt > r.Attempts {
-			return Step{Final: true, Result: res}
-		}
-		return Step{Kept: res, Delay: r.delay(attempt, v.RetryAfter)}
 	case audit.Trouble:
-		if left {
-			if v.Definite {
-				kept = res
-			}
-			return Step{Kept: kept, Delay: r.delay(attempt, v.RetryAfter)}
+		if attempt >= most {
+			return decision{final: fallback}
 		}
+	case audit.Confirm:
+		if kept != nil && kept.Reason == res.Reason || attempt > most {
+			return decision{final: res}
+		}
+	default:
+		return decision{final: fallback}
 	}
-	if !v.Definite && kept != nil && !unconfirmed(kept) {
-		return Step{Final: true, Result: kept}
+	d := decision{after: r.delay(attempt, v.RetryAfter)}
+	if v.Definite {
+		d.kept = res
 	}
-	return Step{Final: true, Result: res}
+	return d
 }
 
-// unconfirmed reports a negative answer that was kept only to be compared.
-func unconfirmed(r *report.Result) bool {
+// needsConfirmation tells results that count only when a second attempt finds
+// the same.
+func needsConfirmation(r *report.Result) bool {
 	return r.Reason == report.ReasonNoSuchHost || r.Reason == report.ReasonBadCertificate
 }
 
-// delay spreads attempts over half the time around the planned one, so that
-// sites that failed together do not come back together. Retry-After is a
-// lower bound.
-func (r Retries) delay(attempt int, retryAfter time.Duration) time.Duration {
-	planned := r.Delays[min(attempt, len(r.Delays))-1]
-	planned = planned*3/4 + rand.N(planned/2+1)
-	return max(planned, min(retryAfter, r.MaxRetryAfter))
+func (r Retry) delay(attempt int, retryAfter time.Duration) time.Duration {
+	var d time.Duration
+	if len(r.Delays) > 0 {
+		d = r.Delays[min(attempt, len(r.Delays))-1]
+	}
+	// What a site asks for is the least: chance only adds to it.
+	asked := min(retryAfter, r.MaxRetryAfter)
+	return max(jitter(d), asked+rand.N(asked/10+1))
+}
+
+// jitter is a fifth more or less than d.
+func jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return d - d/5 + rand.N(2*d/5+1)
 }

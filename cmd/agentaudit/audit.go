@@ -47,9 +47,9 @@ func auditCommand(s streams) *cli.Command {
 					fmt.Fprintf(s.Err, format+"\n", args...)
 				}
 			}
-			policy := worker.QuickRetries
+			policy := worker.RetryRun
 			if c.Bool("no-retry") {
-				policy = worker.NoRetries
+				policy = worker.Retry{Never: true}
 			}
 			res, err := auditOne(c.Context, &audit.Auditor{Client: client}, target, policy, note)
 			if err != nil {
@@ -70,21 +70,21 @@ func auditCommand(s streams) *cli.Command {
 
 // auditOne audits a site with as many attempts as the policy grants, and keeps
 // the last definite result.
-func auditOne(ctx context.Context, a *audit.Auditor, t audit.Target, policy worker.Retries, note func(string, ...any)) (*report.Result, error) {
+func auditOne(ctx context.Context, a *audit.Auditor, t audit.Target, policy worker.Retry, note func(string, ...any)) (*report.Result, error) {
 	var kept *report.Result
 	for attempt := 1; ; attempt++ {
 		j, err := a.Audit(ctx, t, attempt)
 		if err != nil {
 			return nil, err
 		}
-		next := policy.Next(attempt, j, kept)
-		if next.Final {
+		next := policy.Next(j, attempt, kept)
+		if next.Result != nil {
 			return next.Result, nil
 		}
 		kept = next.Kept
-		note("%s Trying again in %s.", clean(j.Result.Detail), duration(next.Delay))
+		note("%s Trying again in %s.", clean(j.Result.Detail), duration(next.After))
 		select {
-		case <-time.After(next.Delay):
+		case <-time.After(next.After):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -1,0 +1,178 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"agentaudit/queue"
+	"agentaudit/store"
+)
+
+// feedChunk is how many runs one transaction takes: large enough to be cheap,
+// small enough to let claims and results through.
+const feedChunk = 500
+
+// nudge wakes the feeder, which then looks for due runs without waiting.
+func (w *Worker) nudge() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// feed keeps the queue filled up to its depth.
+func (w *Worker) feed(ctx context.Context) {
+	for {
+		more, err := w.fill(ctx)
+		if err != nil && ctx.Err() == nil && !w.fail(err) {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "queue not fed", slog.Any("err", err), slog.Bool("full", queue.IsFull(err)))
+			if !pause(ctx, jitter(2*time.Second)) {
+				return
+			}
+			continue
+		}
+		if more {
+			continue
+		}
+		// Some rest even when kicked, so that runs come in handfuls.
+		if !pause(ctx, w.c.FeedEvery/10) {
+			return
+		}
+		t := time.NewTimer(w.c.FeedEvery)
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.kick:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// fill hands over one chunk of each class; more says that there may be more.
+func (w *Worker) fill(ctx context.Context) (more bool, err error) {
+	load, err := w.c.Store.Load(ctx)
+	if err != nil {
+		return false, err
+	}
+	small, bulk := int(load.Enqueued[store.ClassSmall]), int(load.Enqueued[store.ClassBulk])
+	// The last tenth of the depth is kept for small batches.
+	room := map[store.Class]int{
+		store.ClassSmall: w.c.Depth - small - bulk,
+		store.ClassBulk:  w.c.Depth - w.c.Depth/10 - small - bulk,
+	}
+	for _, class := range []store.Class{store.ClassSmall, store.ClassBulk} {
+		n := min(room[class], feedChunk)
+		if n <= 0 {
+			continue
+		}
+		due, err := w.c.Store.TakeDue(ctx, class, n)
+		if err != nil {
+			return false, err
+		}
+		if err := w.enqueue(ctx, class, due); err != nil {
+			return false, err
+		}
+		more = more || len(due) == feedChunk
+		if class == store.ClassSmall {
+			room[store.ClassBulk] -= len(due)
+		}
+	}
+	return more, nil
+}
+
+// enqueue hands runs to the queue, and back to the store what it did not take.
+func (w *Worker) enqueue(ctx context.Context, class store.Class, due []store.Due) error {
+	tasks := make([]queue.Task, len(due))
+	for i, d := range due {
+		tasks[i] = queue.Task{Job: queue.Job{Run: string(d.Run)}, Class: queue.Class(class), Token: d.Token}
+	}
+	left, err := w.client.EnqueueAll(ctx, tasks)
+	if err == nil {
+		return nil
+	}
+	back := make([]store.Due, len(left))
+	for i, t := range left {
+		back[i] = store.Due{Run: store.RunID(t.Run), Token: t.Token}
+	}
+	// Also when the worker stops: otherwise the runs would count as enqueued
+	// until somebody misses them.
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if e := w.c.Store.Unqueue(undo, back); e != nil {
+		w.log.LogAttrs(ctx, slog.LevelWarn, "runs not put back; they will be missed and found", slog.Any("err", e))
+	}
+	return err
+}
+
+// reconcile finds what dead workers held and what the queue forgot.
+func (w *Worker) reconcile(ctx context.Context) {
+	for pause(ctx, w.c.ReconcileEvery) {
+		n, err := w.c.Store.ExpireLeases(ctx)
+		if n > 0 {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "runs of workers that are gone were put back", slog.Int64("runs", n))
+			w.nudge()
+		}
+		if err == nil {
+			err = w.remember(ctx)
+		}
+		if err != nil && ctx.Err() == nil && !w.fail(err) {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "queue and store not compared", slog.Any("err", err))
+		}
+	}
+}
+
+// remember enqueues again what the queue no longer has. A task that is there
+// is not taken twice, and a run that is claimed twice is claimed once.
+func (w *Worker) remember(ctx context.Context) error {
+	load, err := w.c.Store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if len(load.Enqueued) == 0 {
+		return nil
+	}
+	holds, err := w.c.Queue.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	before := w.c.Now().Add(-w.c.ForgottenAfter)
+	for class, enqueued := range load.Enqueued {
+		missing := enqueued - holds[queue.Class(class)].Total()
+		if missing <= 0 {
+			continue
+		}
+		found := 0
+		for ctx.Err() == nil {
+			due, err := w.c.Store.Forgotten(ctx, class, before, feedChunk)
+			if err != nil {
+				return err
+			}
+			if err := w.enqueue(ctx, class, due); err != nil {
+				return err
+			}
+			found += len(due)
+			if len(due) < feedChunk {
+				break
+			}
+		}
+		if found > 0 {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "the queue had forgotten runs; they were handed over again",
+				slog.Int64("missing", missing), slog.Int("runs", found))
+		}
+	}
+	return nil
+}
+
+// sweep lets the first of every line try its luck: places can be given back
+// by other workers, which cannot wake anybody here.
+func (w *Worker) sweep(ctx context.Context) {
+	for pause(ctx, time.Second) {
+		for _, r := range w.lot.sweep(w.c.Now()) {
+			if w.slots.offer(r) {
+				w.resume(r)
+			}
+		}
+	}
+}

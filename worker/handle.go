@@ -1,0 +1,265 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"agentaudit/audit"
+	"agentaudit/audit/report"
+	"agentaudit/queue"
+	"agentaudit/store"
+)
+
+var errStopping = errors.New("the worker stops")
+
+// handle gets a job from the queue. nil says that the queue need not remember
+// it: the run is done, not to be had, or in this worker's hands, and the store
+// knows which.
+func (w *Worker) handle(ctx context.Context, j queue.Job) error {
+	select {
+	case <-w.slots.free:
+	case <-w.stopping:
+		return queue.RetryIn(errStopping, 0)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !w.enter() {
+		w.slots.free <- struct{}{}
+		return queue.RetryIn(errStopping, 0)
+	}
+	defer w.inFlight.Done()
+	c, err := w.c.Store.ClaimRun(w.work, store.RunID(j.Run), w.c.Name, w.c.Lease)
+	if err != nil {
+		w.next()
+		switch {
+		case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrNotFound):
+			w.log.LogAttrs(ctx, slog.LevelDebug, "job without a run to do", slog.String("run", j.Run), slog.Any("err", err))
+			return nil
+		case w.fail(err):
+			return queue.RetryIn(err, 0)
+		}
+		w.log.LogAttrs(ctx, slog.LevelWarn, "run not claimed", slog.String("run", j.Run), slog.Any("err", err))
+		return queue.RetryIn(err, jitter(5*time.Second))
+	}
+	w.hold(c, true)
+	w.attend(&run{Claim: c})
+	w.next()
+	return nil
+}
+
+// enter counts a piece of work that drain waits for.
+func (w *Worker) enter() bool {
+	w.enterMu.Lock()
+	defer w.enterMu.Unlock()
+	if w.isStopping() {
+		return false
+	}
+	w.inFlight.Add(1)
+	return true
+}
+
+// next gives the slot of the caller to who waits for one.
+func (w *Worker) next() {
+	if r := w.slots.give(); r != nil {
+		w.resume(r)
+	}
+}
+
+// resume goes on with a run that was parked, in a slot that it has.
+func (w *Worker) resume(r *run) {
+	if !w.enter() {
+		w.release(r, w.c.Now())
+		w.next()
+		return
+	}
+	go func() {
+		defer w.inFlight.Done()
+		w.attend(r)
+		w.next()
+	}()
+}
+
+// wake goes on with who waits for a key.
+func (w *Worker) wake(key string) {
+	if r := w.lot.next(key); r != nil && w.slots.offer(r) {
+		w.resume(r)
+	}
+}
+
+// attend does what can be done for a claimed run now: audit it, or park it.
+// The caller holds a slot.
+func (w *Worker) attend(r *run) {
+	key := hostKey(r.Host)
+	release, busy, err := w.c.Manners.takeAll(w.work, []string{key})
+	switch {
+	case err != nil:
+		w.log.LogAttrs(w.work, slog.LevelWarn, "no word about manners", slog.String("run", string(r.Run)), slog.Any("err", err))
+		w.release(r, w.c.Now().Add(jitter(5*time.Second)))
+		return
+	case busy != "":
+		w.park(r, busy)
+		return
+	}
+	v := &visitor{host: r.Host}
+	started := time.Now()
+	j, err := w.audit(r, v)
+	release()
+	v.mu.Lock()
+	busy, foreign := v.busy, v.foreign
+	v.mu.Unlock()
+	switch {
+	case err != nil:
+		// The grace period is over.
+		w.release(r, w.c.Now())
+	case busy != "" && !foreign:
+		w.park(r, busy)
+	case busy != "" && r.waits < maxWaits:
+		r.waits++
+		w.park(r, busy)
+	default:
+		w.lot.learn(key, time.Since(started))
+		w.conclude(r, j)
+	}
+}
+
+// maxWaits bounds how often a run begins anew because a second host, where its
+// README lies, is busy; then that read stays undone.
+const maxWaits = 5
+
+// park lets a run wait for a key without a slot; when there is no room for it,
+// it goes back to the store until its turn may come.
+func (w *Worker) park(r *run, key string) {
+	later, ok := w.lot.park(key, r, w.c.Now())
+	if !ok {
+		w.release(r, later)
+		return
+	}
+	// The place may have been given back before the run was in line.
+	if release, busy, err := w.c.Manners.takeAll(w.work, []string{key}); err == nil && busy == "" {
+		release()
+	}
+}
+
+// audit does one attempt in bounded time. Its error says that the worker
+// stops; whatever the site or the auditor does is in the judgement.
+func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
+	w.observe(Event{Kind: Started, Run: r.Run, Target: r.Target, Attempt: r.Attempt})
+	t, err := audit.ParseTarget(r.Target, r.Readme)
+	if err != nil {
+		return w.broken(r, nil, "the stored target cannot be read", err), nil
+	}
+	if r.Lost >= w.c.MaxLost {
+		return w.broken(r, &t, "given up", fmt.Errorf("%d workers were lost while they audited it", r.Lost)), nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithValue(w.work, visitorKey{}, v), w.c.RunTimeout)
+	defer cancel()
+	type answer struct {
+		j   audit.Judgement
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				w.log.LogAttrs(ctx, slog.LevelError, "panic while auditing a site", slog.String("run", string(r.Run)), slog.String("target", r.Target),
+					slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				a = answer{j: w.crashed(&t)}
+			}
+			answers <- a
+		}()
+		a.j, a.err = w.c.Auditor.Audit(ctx, t, r.Attempt)
+	}()
+	// An auditor that does not obey its context is left behind: its slot must
+	// not be lost, and what it may still find is not wanted any more.
+	patience := time.NewTimer(w.c.RunTimeout + w.c.Stubborn)
+	defer patience.Stop()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-patience.C:
+		return w.broken(r, &t, "abandoned", errors.New("the audit did not end in time")), nil
+	}
+	switch {
+	case a.err == nil:
+		if a.j.Result == nil || a.j.Result.Report == nil {
+			return w.broken(r, &t, "no result", errors.New("the auditor returned neither a result nor an error")), nil
+		}
+		return a.j, nil
+	case w.work.Err() != nil:
+		return audit.Judgement{}, a.err
+	}
+	return w.broken(r, &t, "not finished", a.err), nil
+}
+
+// broken is the judgement for an audit that came to none through our own
+// fault, with a line in the log.
+func (w *Worker) broken(r *run, t *audit.Target, what string, err error) audit.Judgement {
+	w.log.LogAttrs(w.work, slog.LevelError, "audit "+what, slog.String("run", string(r.Run)), slog.String("target", r.Target), slog.Any("err", err))
+	return w.crashed(t)
+}
+
+func (w *Worker) crashed(t *audit.Target) audit.Judgement {
+	now := w.c.Now()
+	if t == nil {
+		return audit.Judgement{Result: &report.Result{Outcome: report.OutcomeUnchecked, Reason: report.ReasonInternal,
+			Detail: "The stored target cannot be read any more.", Report: &report.Report{ReportVersion: report.Version, Kind: report.Kind},
+			RulesVersion: report.RulesVersion, StartedAt: now, FinishedAt: now}}
+	}
+	res := audit.Crashed(*t, now)
+	res.StartedAt, res.FinishedAt = now, now
+	return audit.Judgement{Result: res}
+}
+
+// conclude writes what an attempt came to.
+func (w *Worker) conclude(r *run, j audit.Judgement) {
+	d := w.c.Retry.decide(j, r.Attempt, r.Kept)
+	attrs := []slog.Attr{slog.String("run", string(r.Run)), slog.String("target", r.Target), slog.Int("attempt", r.Attempt),
+		slog.String("outcome", string(j.Result.Outcome)), slog.String("reason", string(j.Result.Reason)),
+		slog.Duration("dur", j.Result.FinishedAt.Sub(j.Result.StartedAt))}
+	if d.final == nil {
+		due := w.c.Now().Add(d.after)
+		if w.write(r, "not given back", func(ctx context.Context) error { return w.c.Store.RetryRun(ctx, r.Claim, due, d.kept) }) {
+			w.log.LogAttrs(w.work, slog.LevelDebug, "run is tried again", append(attrs, slog.Duration("in", d.after))...)
+			w.observe(Event{Kind: Retried, Run: r.Run, Target: r.Target, Attempt: r.Attempt, Result: j.Result, Due: due})
+		}
+		return
+	}
+	if w.write(r, "not finished", func(ctx context.Context) error { return w.c.Store.FinishRun(ctx, r.Claim, d.final) }) {
+		w.log.LogAttrs(w.work, slog.LevelDebug, "run finished", attrs...)
+		w.observe(Event{Kind: Finished, Run: r.Run, Target: r.Target, Attempt: r.Attempt, Result: d.final})
+		w.nudge()
+	}
+}
+
+// release gives a run back without counting the attempt.
+func (w *Worker) release(r *run, due time.Time) {
+	w.write(r, "not released", func(ctx context.Context) error { return w.c.Store.ReleaseRun(ctx, r.Claim, due) })
+}
+
+// write does a write for a claimed run, again and again while its lease may
+// hold: the store may be away for a while. It reports whether it succeeded.
+func (w *Worker) write(r *run, what string, f func(ctx context.Context) error) bool {
+	defer w.hold(r.Claim, false)
+	// What is under way is written also when the worker stops.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.work), w.c.Lease)
+	defer cancel()
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := f(ctx)
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, store.ErrStale):
+			w.log.LogAttrs(ctx, slog.LevelInfo, "run was overtaken", slog.String("run", string(r.Run)), slog.Any("err", err))
+			return false
+		case w.fail(err), w.work.Err() != nil, !pause(ctx, jitter(wait)):
+			w.log.LogAttrs(ctx, slog.LevelError, "run "+what+"; it will be audited again", slog.String("run", string(r.Run)), slog.Any("err", err))
+			return false
+		}
+		w.log.LogAttrs(ctx, slog.LevelWarn, "run "+what+" yet", slog.String("run", string(r.Run)), slog.Any("err", err))
+	}
+}

@@ -1,0 +1,142 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agentaudit/store"
+)
+
+var someAddress = []netip.Addr{netip.MustParseAddr("203.0.113.1")}
+
+func TestAdmitOwnHost(t *testing.T) {
+	m := NewManners(nil, Limits{Address: 1})
+	ctx := context.WithValue(t.Context(), visitorKey{}, &visitor{host: "a.example."})
+	// The worker holds the host for the run, so only the address is taken.
+	held, busy, err := m.takeAll(ctx, []string{hostKey("a.example")})
+	if err != nil || busy != "" {
+		t.Fatal(busy, err)
+	}
+	release, err := m.Admit(ctx, "a.example", someAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &visitor{host: "b.example"}
+	other := context.WithValue(t.Context(), visitorKey{}, v)
+	if _, err := m.Admit(other, "b.example", someAddress); !errors.Is(err, errBusy) || v.busy == "" || v.foreign {
+		t.Fatalf("a second audit at the address: %v, %+v", err, v)
+	}
+	release()
+	held()
+	v.busy = ""
+	if release, err = m.Admit(other, "b.example", someAddress); err != nil {
+		t.Fatal(err)
+	}
+	release()
+}
+
+func TestAdmitWaitsForASecondHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{})
+		_, _, err := m.takeAll(t.Context(), []string{hostKey("readme.example")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &visitor{host: "a.example"}
+		ctx := context.WithValue(t.Context(), visitorKey{}, v)
+		start := time.Now()
+		if _, err := m.Admit(ctx, "readme.example", someAddress); !errors.Is(err, errBusy) || !v.foreign {
+			t.Fatalf("%v, %+v", err, v)
+		}
+		if d := time.Since(start); d < 5*time.Second || d > 6*time.Second {
+			t.Fatalf("waited %v", d)
+		}
+		// The rest of such an audit is not worth waiting for.
+		start = time.Now()
+		if _, err := m.Admit(ctx, "third.example", someAddress); !errors.Is(err, errBusy) || time.Since(start) > 0 {
+			t.Fatalf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestAdmitWithoutAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{})
+		release, err := m.Admit(t.Context(), "a.example", someAddress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			release()
+		}()
+		if _, err := m.Admit(t.Context(), "a.example", someAddress); err != nil {
+			t.Fatalf("it did not wait for its turn: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := m.Admit(ctx, "a.example", someAddress); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+func TestMappedAddressIsTheSame(t *testing.T) {
+	if addressKey(netip.MustParseAddr("::ffff:203.0.113.1")) != addressKey(someAddress[0]) {
+		t.Fatal("an IPv4-mapped address counts apart")
+	}
+}
+
+func TestLotSendsAwayByTurns(t *testing.T) {
+	l := newLot(1000)
+	now := time.Unix(1_790_000_000, 0)
+	claim := func() *run { return &run{Claim: &store.Claim{}} }
+	for range perKey {
+		if _, ok := l.park("k", claim(), now); !ok {
+			t.Fatal("no room in an empty lot")
+		}
+	}
+	last := now
+	for i := range 100 {
+		later, ok := l.park("k", claim(), now)
+		if ok || !later.After(last) {
+			t.Fatalf("run %d behind a full line is due at %v, the one before at %v", i, later, last)
+		}
+		last = later
+	}
+	if d := last.Sub(now); d < 30*time.Second || d > 60*time.Second {
+		t.Fatalf("the last of 132 runs of 0.3 s each is due in %v", d)
+	}
+	for range 10_000 {
+		last, _ = l.park("k", claim(), now)
+	}
+	if d := last.Sub(now); d > 10*time.Minute {
+		t.Fatalf("sent away for %v", d)
+	}
+	if n := len(l.empty()); n != perKey {
+		t.Fatalf("%d runs were parked", n)
+	}
+	if _, ok := l.park("k", claim(), now); ok {
+		t.Fatal("a closed lot takes runs")
+	}
+}
+
+func TestLotForgetsEmptyLines(t *testing.T) {
+	l := newLot(10)
+	now := time.Unix(1_790_000_000, 0)
+	l.park("k", &run{}, now)
+	if r := l.next("k"); r == nil {
+		t.Fatal("nobody in line")
+	}
+	if r := l.next("k"); r != nil {
+		t.Fatal("somebody is left")
+	}
+	l.sweep(now.Add(time.Hour))
+	if len(l.lines) != 0 || l.parked != 0 {
+		t.Fatalf("%d lines, %d parked", len(l.lines), l.parked)
+	}
+}
