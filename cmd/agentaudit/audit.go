@@ -9,6 +9,7 @@ import (
 
 	"agentaudit/audit"
 	"agentaudit/audit/report"
+	"agentaudit/fetch"
 	"agentaudit/worker"
 )
 
@@ -38,7 +39,7 @@ func auditCommand(s streams) *cli.Command {
 			if _, err := newConfig(c, s); err != nil {
 				return err
 			}
-			client, err := newClient(c)
+			client, err := newClient(c, fetch.Config{})
 			if err != nil {
 				return err
 			}

@@ -134,7 +134,7 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 			fmt.Fprintf(w, "  %-10s %8d  %5.1f %%\n", "open", open, 100*float64(open)/float64(b.Entries))
 		}
 	}
-	reasons, err := st.TopReasons(ctx, b.ID, 8)
+	reasons, err := st.TopReasons(ctx, b.ID, len(report.Reasons)+1)
 	if err != nil {
 		return undone(err)
 	}
@@ -184,7 +184,7 @@ func printRejected(ctx context.Context, w io.Writer, sc *screen, st *store.Store
 	}
 	fmt.Fprintf(w, "\n%s\n", sc.in("Rejected", bold))
 	for _, r := range lines {
-		fmt.Fprintf(w, "  %s:%d  %s  %s\n", clean(r.Source), r.Line, cut(clean(r.Input), 60), sc.in(clean(r.Reason), dim))
+		fmt.Fprintf(w, "  %s:%d  %s\n%s\n", clean(r.Source), r.Line, cut(clean(r.Input), sc.width-30), sc.in(sc.wrap(clean(r.Reason), "    "), dim))
 	}
 	if more := b.Rejected - int64(len(lines)); more > 0 {
 		fmt.Fprintf(w, "  … and %d more\n", more)

@@ -49,6 +49,8 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitFine
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
 	case errors.As(err, &e):
 		return e.code
 	case ctx.Err() != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -71,4 +72,65 @@ func selection(c *cli.Context) (store.Selection, error) {
 		sel.Reasons = []report.Reason{f.Reason}
 	}
 	return sel, nil
+}
+
+func retryCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "retry",
+		Usage:     "audit sites of a batch again",
+		UsageText: "agentaudit retry BATCH [--outcome OUTCOME] [--reason REASON]",
+		Description: "Without flags: those that are unchecked. Their results are replaced when the new ones are there;\n" +
+			"earlier results of a site stay in its history.\n\nEXAMPLE\n   agentaudit retry latest --reason server-error",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "outcome", Usage: "only sites that are `OUTCOME`", DefaultText: "unchecked"},
+			&cli.StringFlag{Name: "reason", Usage: "only sites with `REASON`"},
+			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
+		}, visitFlags()...),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usagef("retry needs one batch (an id or \"latest\"); agentaudit batches lists them")
+			}
+			sel, err := selection(c)
+			if err != nil {
+				return err
+			}
+			r, err := newRetrier(c, s)
+			if err != nil {
+				return err
+			}
+			return r.retry(c.Context, c.Args().First(), sel)
+		},
+	}
+}
+
+// newRetrier is a run command without a list.
+func newRetrier(c *cli.Context, s streams) (*runner, error) {
+	r := &runner{s: s, concurrency: c.Int("concurrency"), failOn: "never", quiet: c.Bool("quiet"), hints: true}
+	return r, r.configure(c)
+}
+
+// retry opens the selected results of a batch again and works on them.
+func (r *runner) retry(ctx context.Context, name string, sel store.Selection) error {
+	st, err := openStore(ctx, r.cfg, store.Own)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	b, err := findBatch(ctx, st, name)
+	if err != nil {
+		return err
+	}
+	n, err := st.RetryBatch(ctx, b.ID, sel)
+	if errors.Is(err, store.ErrConflict) {
+		return usagef("batch %s is %s: %v", b.ID, b.State, err)
+	}
+	if err != nil {
+		return undone(err)
+	}
+	r.note("batch %s: %s to audit again", b.ID, plural(n, "site", "sites"))
+	if b, err = st.Batch(ctx, b.ID); err != nil {
+		return undone(err)
+	}
+	return r.finish(ctx, st, b)
 }

@@ -21,13 +21,14 @@ func visitFlags() []cli.Flag {
 	}
 }
 
-// newClient makes the client that visits sites.
-func newClient(c *cli.Context) (*fetch.Client, error) {
+// newClient makes the client that visits sites; cfg is completed from the flags.
+func newClient(c *cli.Context, cfg fetch.Config) (*fetch.Client, error) {
 	contact, err := weburl.Parse(c.String("contact"))
 	if err != nil || contact.Scheme() != "https" && contact.Scheme() != "http" {
 		return nil, usagef("--contact %q: give the URL of a page that explains your visits", clean(c.String("contact")))
 	}
-	client, err := fetch.New(fetch.Config{UserAgent: fetch.UserAgent(programVersion(), contact.String())})
+	cfg.UserAgent = fetch.UserAgent(programVersion(), contact.String())
+	client, err := fetch.New(cfg)
 	if err != nil {
 		return nil, undone(fmt.Errorf("cannot visit sites: %w", err))
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agentaudit/fetch"
+	"agentaudit/fetch/fakenet"
+	"agentaudit/store"
+	"agentaudit/worker"
+)
+
+func demoCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "demo",
+		Usage:     "see it at work: a small internet inside the process, audited",
+		UsageText: "agentaudit demo [--keep DIR]",
+		Description: "Starts 43 made-up sites with everything that can be right and wrong, audits them through the same\n" +
+			"queue, store and workers as a real list, and shows the result. Nothing leaves this machine.\n\n" +
+			"EXAMPLE\n   agentaudit demo",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "keep", Usage: "keep the results in the new directory `DIR` (default: they are dropped)"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usagef("demo takes no arguments; agentaudit run audits your own list")
+			}
+			cfg, err := newConfig(c, s)
+			if err != nil {
+				return err
+			}
+			return demo(c.Context, s, cfg, c.String("keep"), c.Bool("quiet"))
+		},
+	}
+}
+
+// demoLimits are much shorter than those for the real internet: in the demo a
+// site that will not answer never does.
+func demoLimits() fetch.Limits {
+	return fetch.Limits{DNS: 2 * time.Second, Read: 300 * time.Millisecond}
+}
+
+// demoRetry waits for milliseconds where the real one waits for seconds.
+var demoRetry = worker.Retry{Delays: []time.Duration{200 * time.Millisecond, 500 * time.Millisecond}, MaxRetryAfter: time.Second}
+
+func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool) error {
+	dir, err := demoDir(keep)
+	if err != nil {
+		return err
+	}
+	if keep == "" {
+		defer os.RemoveAll(dir)
+	}
+	n := fakenet.New(fakenet.Options{})
+	defer n.Close()
+	sites := demoSites()
+	for _, site := range sites {
+		site.build(n, site.host)
+	}
+	list := filepath.Join(dir, "demo-list.txt")
+	if err := os.WriteFile(list, []byte(demoList()), 0o600); err != nil {
+		return undone(err)
+	}
+	own := *cfg
+	own.dataDir = dir
+	r := &runner{
+		s: s, cfg: &own, client: func(cfg fetch.Config) (*fetch.Client, error) {
+			cfg.UserAgent, cfg.Limits = fetch.UserAgent(programVersion(), defaultContact), demoLimits()
+			return n.Client(cfg), nil
+		},
+		list: listOptions{Files: []string{list}}, name: "demo", concurrency: 16, failOn: "never", quiet: quiet, retries: demoRetry,
+	}
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	return r.demoExtras(ctx, sites, keep)
+}
+
+// demoDir makes the directory for the demo's data.
+func demoDir(keep string) (string, error) {
+	if keep == "" {
+		dir, err := os.MkdirTemp("", "agentaudit-demo-")
+		if err != nil {
+			return "", undone(err)
+		}
+		return dir, nil
+	}
+	err := os.Mkdir(keep, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return "", usagef("%s exists already; --keep needs a new directory", clean(keep))
+	}
+	if err != nil {
+		return "", undone(err)
+	}
+	return filepath.Abs(keep)
+}
+
+// demoExtras shows what a summary cannot: each site with its story, and one
+// report in full.
+func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) error {
+	st, err := openStore(ctx, r.cfg, store.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	b, err := findBatch(ctx, st, latest)
+	if err != nil {
+		return err
+	}
+	sc := newScreen(r.s.Out)
+	about := map[string]string{}
+	for _, s := range sites {
+		about["https://"+s.host+"/agentic.json"] = s.about
+	}
+	fmt.Fprintf(r.s.Out, "\n%s\n", sc.in("Every line of the list", bold))
+	err = st.EachResult(ctx, store.Filter{Batch: b.ID}, false, func(row store.Row) error {
+		name := strings.TrimSuffix(strings.TrimPrefix(row.Target, "https://"), "/agentic.json")
+		_, err := fmt.Fprintf(r.s.Out, "  %s  %-17s  %-20s  %s\n", pad(outcomeWord(sc, row.Outcome), string(row.Outcome), 10), row.Reason, name, sc.in(about[row.Target], dim))
+		return err
+	})
+	if err != nil {
+		return undone(err)
+	}
+	fmt.Fprintf(r.s.Out, "\n%s\n\n", sc.in("One of them in full, as agentaudit audit shows it", bold))
+	if err := showSite(ctx, r.s, st, b, "stale.example", formatTable); err != nil {
+		return err
+	}
+	if keep != "" {
+		fmt.Fprintf(r.s.Out, "\nThe results are in %s: agentaudit results --data-dir %s\n", keep, keep)
+	} else {
+		fmt.Fprintf(r.s.Out, "\nNow your own: agentaudit audit SITE, or agentaudit run LIST\n")
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"agentaudit/audit"
+	"agentaudit/audit/report"
+	"agentaudit/fetch"
+	"agentaudit/queue"
+	"agentaudit/store"
+	"agentaudit/worker"
+)
+
+// openQueue connects to the Redis server that --redis names, or makes a queue
+// inside the process.
+func openQueue(ctx context.Context, cfg *config) (*queue.Conn, error) {
+	if cfg.redis == "" {
+		return queue.Embedded(), nil
+	}
+	q, err := queue.Connect(ctx, queue.Options{URL: cfg.redis})
+	if errors.Is(err, queue.ErrOptions) {
+		return nil, usagef("--redis: %v", err)
+	}
+	if err != nil {
+		return nil, undone(fmt.Errorf("cannot use the Redis server at %s: %w", hideSecret(cfg.redis), err))
+	}
+	return q, nil
+}
+
+// work audits what is left of a batch, in this process, until the batch ends
+// or ctx does.
+func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) error {
+	q, err := openQueue(ctx, r.cfg)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	if err := st.WorkOn(b.ID); err != nil {
+		return undone(err)
+	}
+	manners := worker.NewManners(nil, worker.Limits{})
+	client, err := r.client(fetch.Config{Admit: manners.Admit})
+	if err != nil {
+		return err
+	}
+	out, err := r.openOut(ctx, st, b)
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(worker.Config{
+		Store: st, Queue: q, Auditor: &audit.Auditor{Client: client}, Manners: manners, Concurrency: r.concurrency,
+		Retry: r.retries, SoleOwner: true, Log: r.cfg.log, Observe: out.observe,
+	})
+	if err != nil {
+		return undone(err)
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(working) }()
+	watchErr := r.watch(ctx, st, b, ended)
+	stop()
+	// watch hands on the worker's own end; everything else has to wait for it.
+	var workErr error
+	if errors.Is(watchErr, errWorkerEnded) {
+		workErr, watchErr = errors.Unwrap(watchErr), nil
+	} else {
+		workErr = <-ended
+	}
+	outErr := out.close()
+	switch {
+	case workErr != nil:
+		return undone(fmt.Errorf("the worker cannot go on: %w; agentaudit run --resume %s goes on when that is put right", workErr, b.ID))
+	case watchErr != nil && ctx.Err() == nil:
+		return undone(watchErr)
+	case outErr != nil:
+		return undone(fmt.Errorf("the results are in the store, but not all of them in %s: %w", r.out, outErr))
+	case ctx.Err() != nil:
+		r.note("stopped; agentaudit run --resume %s goes on", b.ID)
+		return ctx.Err()
+	}
+	return nil
+}
+
+// errWorkerEnded marks the end of the worker before the end of the batch.
+var errWorkerEnded = errors.New("the worker ended")
+
+type workerEnded struct{ err error }
+
+func (e workerEnded) Error() string        { return "the worker ended" }
+func (e workerEnded) Unwrap() error        { return e.err }
+func (e workerEnded) Is(target error) bool { return target == errWorkerEnded }
+
+// watch shows the progress until the batch is no longer open.
+func (r *runner) watch(ctx context.Context, st *store.Store, b *store.Batch, ended <-chan error) error {
+	p := newProgress(r.s.Err, r.quiet, progressOf(b), time.Now)
+	defer p.end()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			return workerEnded{err}
+		case <-tick.C:
+		}
+		now, err := st.Batch(ctx, b.ID)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+		p.update(progressOf(now))
+		if !now.State.Open() {
+			return nil
+		}
+	}
+}
+
+func progressOf(b *store.Batch) snapshot {
+	s := snapshot{done: b.Done(), total: b.Entries, outcomes: map[report.Outcome]int64{}}
+	for o, n := range b.Outcomes {
+		s.outcomes[o] = n.Entries
+	}
+	if b.State == store.StatePaused {
+		s.note = "paused: " + b.Note
+	}
+	return s
+}
+
+// outFile writes the rows of a batch to a file as they come.
+type outFile struct {
+	st   *store.Store
+	id   store.BatchID
+	f    *os.File
+	buf  *bufio.Writer
+	rows rowWriter
+	runs chan store.RunID
+	done chan error
+}
+
+// openOut makes the file that --out names, writes what is there already, and
+// is ready for more. Without --out the result does nothing.
+func (r *runner) openOut(ctx context.Context, st *store.Store, b *store.Batch) (*outFile, error) {
+	if r.out == "" {
+		return &outFile{}, nil
+	}
+	format, err := outFormat(r.out)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(r.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, usagef("%s exists already and is never overwritten; remove it, or name another file with --out", clean(r.out))
+	}
+	if err != nil {
+		return nil, undone(err)
+	}
+	o := &outFile{st: st, id: b.ID, f: f, buf: bufio.NewWriter(f), runs: make(chan store.RunID, 4096), done: make(chan error, 1)}
+	if o.rows, err = newRowWriter(format, o.buf); err != nil {
+		return nil, err
+	}
+	if err := st.EachResult(ctx, store.Filter{Batch: b.ID}, false, o.rows.Write); err != nil {
+		return nil, undone(err)
+	}
+	go func() { o.done <- o.write() }()
+	return o, nil
+}
+
+// observe hears of every step of a run.
+func (o *outFile) observe(e worker.Event) {
+	if o.runs != nil && e.Kind == worker.Finished {
+		o.runs <- e.Run
+	}
+}
+
+// write takes finished runs until there are no more. After an error it goes on
+// taking, so that nothing waits for it.
+func (o *outFile) write() error {
+	var failed error
+	for run := range o.runs {
+		if failed != nil {
+			continue
+		}
+		// The rows of a finished run are there whatever the context says.
+		page, err := o.st.Results(context.Background(), store.Filter{Batch: o.id, Run: run}, "", store.MaxPage)
+		for cursor := ""; err == nil; cursor = page.Next {
+			if cursor != "" {
+				page, err = o.st.Results(context.Background(), store.Filter{Batch: o.id, Run: run}, cursor, store.MaxPage)
+			}
+			for i := 0; err == nil && i < len(page.Rows); i++ {
+				err = o.rows.Write(page.Rows[i])
+			}
+			if err != nil || page.Next == "" {
+				break
+			}
+		}
+		if len(o.runs) == 0 && err == nil {
+			err = o.buf.Flush()
+		}
+		failed = err
+	}
+	return failed
+}
+
+// close completes the file.
+func (o *outFile) close() error {
+	if o.f == nil {
+		return nil
+	}
+	close(o.runs)
+	return errors.Join(<-o.done, o.rows.End(), o.buf.Flush(), o.f.Close())
+}

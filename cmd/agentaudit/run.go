@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agentaudit/audit/report"
+	"agentaudit/fetch"
+	"agentaudit/store"
+	"agentaudit/worker"
+)
+
+// batchOptions are kept with a batch: all that a later process needs to go on
+// with it.
+type batchOptions struct {
+	List listOptions `json:"list"`
+}
+
+func runCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "audit a list of sites on this machine",
+		UsageText: "agentaudit run SOURCE... [--out FILE] [--fail-on failed|partial]\n   agentaudit run --resume [BATCH]",
+		Description: "SOURCE is a file (text, CSV, JSON, NDJSON, sitemap; gzipped or not), - for standard input, or a site.\n" +
+			"Every accepted line gets one result, every other a reason. Batches and results are kept in the data\n" +
+			"directory; what was stopped goes on with --resume.\n\n" +
+			"EXAMPLE\n   agentaudit run listings.csv --column homepage --out results.ndjson\n" +
+			"   curl -s https://directory.example/api/listings | agentaudit run - --pointer /listings",
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
+			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+			&cli.BoolFlag{Name: "resume", Usage: "go on with the unfinished batch, or with the one named"},
+			&cli.StringFlag{Name: "out", Usage: "write the results as they come to the new `FILE` (.ndjson, .csv or .json)"},
+			&cli.StringFlag{Name: "fail-on", Usage: "exit with 1 if a site is `OUTCOME` (failed, partial) or worse; never does not", Value: "never"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
+		}, listFlags()...), visitFlags()...),
+		Action: func(c *cli.Context) error {
+			r, err := newRunner(c, s)
+			if err != nil {
+				return err
+			}
+			return r.run(c.Context)
+		},
+	}
+}
+
+// runner is one use of the run command.
+type runner struct {
+	s   streams
+	cfg *config
+	// client makes the client that visits sites, with the manners of the worker.
+	client      func(cfg fetch.Config) (*fetch.Client, error)
+	list        listOptions
+	resume      bool
+	resumeBatch string
+	name        string
+	concurrency int
+	out         string
+	failOn      string
+	quiet       bool
+	retries     worker.Retry
+	// hints are the commands that the summary names.
+	hints bool
+}
+
+func newRunner(c *cli.Context, s streams) (*runner, error) {
+	r := &runner{
+		s: s, name: c.String("name"), concurrency: c.Int("concurrency"), out: c.String("out"), failOn: c.String("fail-on"),
+		quiet: c.Bool("quiet"), resume: c.Bool("resume"), hints: true,
+	}
+	if err := r.configure(c); err != nil {
+		return nil, err
+	}
+	switch r.failOn {
+	case "never", "failed", "partial":
+	default:
+		return nil, usagef("--fail-on %q: use failed, partial or never", clean(r.failOn))
+	}
+	if r.out != "" {
+		if _, err := outFormat(r.out); err != nil {
+			return nil, err
+		}
+	}
+	if r.resume {
+		if c.NArg() > 1 {
+			return nil, usagef("--resume goes on with one batch; %d were named", c.NArg())
+		}
+		r.resumeBatch = c.Args().First()
+		return r, nil
+	}
+	var err error
+	r.list, err = newListOptions(c)
+	return r, err
+}
+
+// configure reads the flags that run and retry share.
+func (r *runner) configure(c *cli.Context) error {
+	var err error
+	if r.cfg, err = newConfig(c, r.s); err != nil {
+		return err
+	}
+	if r.concurrency < 1 || r.concurrency > 10000 {
+		return usagef("--concurrency must be between 1 and 10000")
+	}
+	r.retries = worker.RetryRun
+	if c.Bool("no-retry") {
+		r.retries = worker.Retry{Never: true}
+	}
+	if _, err = newClient(c, fetch.Config{}); err != nil {
+		return err
+	}
+	r.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, cfg) }
+	return nil
+}
+
+// outFormat is the format that the ending of a file asks for.
+func outFormat(path string) (string, error) {
+	switch format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); format {
+	case formatCSV, formatNDJSON, formatJSON:
+		return format, nil
+	}
+	return "", usagef("--out %s: the name must end in .ndjson, .csv or .json", clean(path))
+}
+
+func (r *runner) note(format string, args ...any) {
+	if !r.quiet {
+		fmt.Fprintf(r.s.Err, format+"\n", args...)
+	}
+}
+
+func (r *runner) run(ctx context.Context) error {
+	st, err := openStore(ctx, r.cfg, store.Own)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	b, err := r.batch(ctx, st)
+	if err != nil {
+		return err
+	}
+	return r.finish(ctx, st, b)
+}
+
+// finish works on a batch as far as it is open, and sums it up.
+func (r *runner) finish(ctx context.Context, st *store.Store, b *store.Batch) error {
+	if b.State.Open() {
+		if err := r.work(ctx, st, b); err != nil {
+			return err
+		}
+		var err error
+		if b, err = st.Batch(ctx, b.ID); err != nil {
+			return undone(err)
+		}
+	}
+	if err := printSummary(ctx, r.s.Out, st, b, r.hints); err != nil {
+		return err
+	}
+	return r.exit(b)
+}
+
+// batch makes or finds the batch to work on, with its list read.
+func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, error) {
+	if r.resume {
+		return r.resumed(ctx, st)
+	}
+	if old, err := st.LatestUnfinished(ctx); err == nil {
+		r.note("batch %s (%s) is unfinished; agentaudit run --resume %s goes on with it", old.ID, clean(batchName(old)), old.ID)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return nil, undone(err)
+	}
+	options, err := json.Marshal(batchOptions{List: r.list})
+	if err != nil {
+		return nil, undone(err)
+	}
+	b, err := st.CreateBatch(ctx, store.NewBatch{Name: r.name, Sources: r.list.sourceNames(), Options: options})
+	if err != nil {
+		return nil, undone(err)
+	}
+	return r.intake(ctx, st, b)
+}
+
+// intake reads the list. A list that cannot be read to its end is not audited
+// by halves: the batch is dropped, and the error says where the trouble is.
+func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*store.Batch, error) {
+	started := time.Now()
+	last := started
+	err := r.list.intake(ctx, st, b.ID, r.s.In, func(lines int64) {
+		if time.Since(last) > time.Second {
+			last = time.Now()
+			r.note("%d lines read", lines)
+		}
+	})
+	if err != nil {
+		if ctx.Err() != nil && r.list.rereadable() {
+			r.note("the list was not read to its end; agentaudit run --resume %s reads it again", b.ID)
+			return nil, err
+		}
+		clear := context.WithoutCancel(ctx)
+		if dropErr := errors.Join(st.DiscardIntake(clear, b.ID), st.CancelBatch(clear, b.ID, "its list could not be read")); dropErr != nil {
+			return nil, undone(errors.Join(err, dropErr))
+		}
+		return nil, err
+	}
+	sealed, err := st.SealBatch(ctx, b.ID)
+	if err != nil {
+		return nil, undone(err)
+	}
+	r.note("batch %s: %s, %d repeated, %d rejected (%s)", sealed.ID, plural(sealed.Entries, "entry", "entries"), sealed.Duplicates, sealed.Rejected, duration(time.Since(started)))
+	return sealed, nil
+}
+
+// resumed finds the batch to go on with.
+func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, error) {
+	var b *store.Batch
+	var err error
+	if r.resumeBatch != "" {
+		b, err = findBatch(ctx, st, r.resumeBatch)
+	} else if b, err = st.LatestUnfinished(ctx); errors.Is(err, store.ErrNotFound) {
+		return nil, usagef("there is no unfinished batch in %s", r.cfg.dataDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch b.State {
+	case store.StateIntake:
+		var options batchOptions
+		if err := json.Unmarshal(b.Options, &options); err != nil {
+			return nil, undone(fmt.Errorf("batch %s: its options cannot be read: %w", b.ID, err))
+		}
+		r.list = options.List
+		if !r.list.rereadable() {
+			return nil, usagef("batch %s was stopped while its list came from standard input, which cannot be read again; drop it with agentaudit cancel %s and run the list anew", b.ID, b.ID)
+		}
+		if err := st.DiscardIntake(ctx, b.ID); err != nil {
+			return nil, undone(err)
+		}
+		r.note("batch %s was stopped while its list was read; reading it again", b.ID)
+		return r.intake(ctx, st, b)
+	case store.StatePaused:
+		if err := st.ResumeBatch(ctx, b.ID); err != nil {
+			return nil, undone(err)
+		}
+		return st.Batch(ctx, b.ID)
+	case store.StateFinished, store.StateCancelled:
+		r.note("batch %s is %s; nothing is left to do", b.ID, b.State)
+	default:
+		r.note("going on with batch %s (%s): %d of %s done", b.ID, clean(batchName(b)), b.Done(), plural(b.Entries, "entry", "entries"))
+	}
+	return b, nil
+}
+
+// exit turns the counts of a batch into the exit code that --fail-on asks for.
+func (r *runner) exit(b *store.Batch) error {
+	n := func(o report.Outcome) int64 { return b.Outcomes[o].Entries }
+	switch {
+	case r.failOn == "never":
+		return nil
+	case n(report.OutcomeFailed) > 0, r.failOn == "partial" && n(report.OutcomePartial) > 0:
+		return objects()
+	case n(report.OutcomeUnchecked)+n(store.Cancelled) > 0:
+		return &exitError{code: exitUndone}
+	}
+	return nil
+}
