@@ -246,7 +246,7 @@ func (w *Worker) release(r *run, due time.Time) {
 func (w *Worker) write(r *run, what string, f func(ctx context.Context) error) bool {
 	defer w.hold(r.Claim, false)
 	// What is under way is written also when the worker stops.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.work), w.c.Lease)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.work), max(w.c.Lease, 10*time.Second))
 	defer cancel()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := f(ctx)
