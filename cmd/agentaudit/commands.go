@@ -7,6 +7,7 @@ func commands(s streams) []*cli.Command {
 	return []*cli.Command{
 		demoCommand(s),
 		auditCommand(s),
+		agentsCommand(s),
 		runCommand(s),
 		batchesCommand(s),
 		resultsCommand(s),

@@ -36,6 +36,10 @@ func openQueue(ctx context.Context, cfg *config) (*queue.Conn, error) {
 // work audits what is left of a batch, in this process, until the batch ends
 // or ctx does.
 func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) error {
+	options, err := optionsOf(b)
+	if err != nil {
+		return err
+	}
 	q, err := openQueue(ctx, r.cfg)
 	if err != nil {
 		return err
@@ -54,7 +58,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 		return err
 	}
 	w, err := worker.New(worker.Config{
-		Store: st, Queue: q, Auditor: &audit.Auditor{Client: client}, Manners: manners, Concurrency: r.concurrency,
+		Store: st, Queue: q, Auditor: &audit.Auditor{Client: client, Agents: !r.noAgents && !options.NoAgents}, Manners: manners, Concurrency: r.concurrency,
 		Retry: r.retries, SoleOwner: true, Log: r.cfg.log, Observe: out.observe,
 	})
 	if err != nil {
