@@ -13,6 +13,9 @@ func commands(s streams) []*cli.Command {
 		resultsCommand(s),
 		retryCommand(s),
 		cancelCommand(s),
+		discoverCommand(s),
+		bundleCommand(s),
+		initCommand(s),
 		validateCommand(s),
 		textCommand(s),
 	}
