@@ -2,8 +2,6 @@ package audit
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"agentaudit/audit/openapi"
@@ -69,29 +67,26 @@ func (j *judge) judgeDocument(d *document, r *Read) (detail, remedy string, v *r
 	if len(problems) == 0 {
 		return "", "", v
 	}
-	var messages, details, remedies []string
+	var messages, remedies []string
 	for _, p := range problems {
-		message := p.String()
-		if p.Pointer != "" {
-			message += fmt.Sprintf(" (line %d, column %d)", p.Line, p.Column)
-		}
-		message = sentence(wellFormed1(message))
-		messages = append(messages, message)
-		if len(details) < 3 {
-			details = append(details, message)
-		}
-		if r := sentence(wellFormed1(p.Remedy)); !slices.Contains(remedies, r) {
-			remedies = append(remedies, r)
+		messages = append(messages, wellFormed1(p.String()))
+		if len(remedies) < 5 && (len(remedies) == 0 || remedies[len(remedies)-1] != p.Remedy) {
+			remedies = append(remedies, wellFormed1(p.Remedy))
 		}
 	}
 	if v != nil {
 		v.Errors = messages
 	}
-	if more := len(messages) - len(details); more > 0 {
-		details = append(details, "And "+count(more, "more problem", "more problems")+".")
+	more := ""
+	if len(messages) > 3 {
+		more = " And " + count(len(messages)-3, "more problem", "more problems") + "."
+		messages = messages[:3]
 	}
-	if more := len(remedies) - 5; more > 0 {
-		remedies = append(remedies[:5], "And so on for "+count(more, "more place", "more places")+".")
+	for i := range messages {
+		messages[i] = sentence(messages[i])
 	}
-	return strings.Join(details, " "), strings.Join(remedies, " ") + " The document is " + d.url.String(), v
+	for i := range remedies {
+		remedies[i] = sentence(remedies[i])
+	}
+	return strings.Join(messages, " ") + more, strings.Join(remedies, " ") + " The document is " + d.url.String(), v
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"agentaudit/audit/report"
 )
@@ -81,21 +80,12 @@ func worst(failures []failure) *failure {
 func incomplete(r *report.Report) string {
 	var details []string
 	for _, s := range r.Publication.NextSteps {
-		d := s.Detail
-		if !strings.ContainsRune(".!?…", lastRune(d)) {
-			d += "." // more follows
-		}
-		details = append(details, d)
+		details = append(details, s.Detail)
 	}
 	if len(details) > 2 {
 		details = append(details[:2], fmt.Sprintf("And %d more.", len(details)-2))
 	}
 	return strings.Join(details, " ")
-}
-
-func lastRune(s string) rune {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return r
 }
 
 // Again says whether another attempt may come to another result, and why.

@@ -4,8 +4,12 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
+	"net/netip"
 	"slices"
 	"strings"
+
+	"agentaudit/fetch/publicip"
 )
 
 // mustBehave holds what the internet has seen against what the audits of
@@ -60,3 +64,63 @@ func (s site) misled() string {
 	}
 	return strings.Join(faults, "; ")
 }
+
+// books is a copy of the books of a host.
+type books struct {
+	hellos, handshakes, maxOpen int
+	requests                    map[string]int
+}
+
+func (h *host) books() books {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return books{h.hellos, h.handshakes, h.maxOpen, maps.Clone(h.requests)}
+}
+
+// faults lists all that visitors of these hosts did wrong in general: packets
+// to anything but the name server and port 443 of a public address that such a
+// host lives at, and bad manners.
+func (n *internet) faults(hosts map[*host]bool) (list []string) {
+	n.t.Helper()
+	listed := map[netip.Addr]bool{}
+	for h := range hosts {
+		for _, a := range h.addrs {
+			if publicip.Public(a) {
+				listed[a] = true
+			}
+		}
+	}
+	n.mu.Lock()
+	list = append(list, n.rude...)
+	for a, at := range n.byAddr {
+		if at.maxOpen > maxPerAddress {
+			list = append(list, fmt.Sprintf("%d connections to %s at once", at.maxOpen, a))
+		}
+	}
+	n.mu.Unlock()
+	syns := map[netip.Addr]int{}
+	for c, times := range n.packets.contacts(n.t) {
+		switch {
+		case c.proto == "tcp" && c.to.Port() == 443 && listed[c.to.Addr()]:
+			syns[c.to.Addr()] += times
+		case c.to == nameServerAddr:
+		default:
+			list = append(list, fmt.Sprintf("%d first packets to %s", times, c))
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for a, times := range n.accepted {
+		if syns[a] < times {
+			list = append(list, fmt.Sprintf("%s took %d connections, the packet recorder saw %d: it is blind", a, times, syns[a]))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// maxPerAddress is how many audits may be at one address at once (pipeline
+// specification, promise 4).
+const maxPerAddress = 8
+
+var nameServerAddr = netip.MustParseAddrPort("127.0.0.1:53")

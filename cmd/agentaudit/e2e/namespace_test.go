@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,6 +89,14 @@ func enter() (int, error) {
 			refused = errors.Join(refused, fmt.Errorf("no network namespace: %w", err))
 			continue
 		}
+		// A signal is for the tests; what they leave is tidied up here.
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		go func() {
+			for s := range signals {
+				inside.Process.Signal(s)
+			}
+		}()
 		inside.Wait()
 		if code := inside.ProcessState.ExitCode(); code >= 0 {
 			return code, nil

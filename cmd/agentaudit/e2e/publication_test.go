@@ -50,6 +50,7 @@ const (
 	plain   base = 'p' // a site profile without an API
 	indexed base = 'i' // a site profile with an API and its OpenAPI document
 	acting  base = 'a' // an action profile with its OpenAPI document
+	small   base = 's' // a site profile that names no other file
 )
 
 func newPublication(t *testing.T, origin string, b base) *publication {
@@ -62,6 +63,10 @@ func newPublication(t *testing.T, origin string, b base) *publication {
 	p.value = map[string]any{
 		"agentic": "1.1.0", "type": "site", "origin": origin, "name": "Seaside Bakery",
 		"description": "Bread, opening hours and orders of a small bakery by the sea.", "resources": []any{}, "apis": []any{},
+	}
+	if b == small {
+		p.resource("agentic", origin+"/agentic.json", "retrieved")
+		return p
 	}
 	p.document("website", "/", typeHTML, "<!doctype html><title>Seaside Bakery</title><h1>Bread</h1>")
 	p.document("documentation", "/guide", typeMarkdown, "# How to order\n")

@@ -77,7 +77,7 @@ var badSites = []group{
 		{name: "a list", bases: "p", set: edited("json", func(s string) string { return "[" + s + "]" })},
 		{name: "deeper than allowed", bases: "p", set: edited("json", func(string) string { return strings.Repeat("[", 20000) + strings.Repeat("]", 20000) })},
 		{name: "another version", bases: "pia", set: edited("json", func(s string) string { return strings.Replace(s, `"agentic": "1.`, `"agentic": "7.`, 1) })},
-		{name: "another site's", bases: "pia", detail: "origin", set: edited("json", func(s string) string {
+		{name: "another site's", bases: "pia", detail: "speaks for", set: edited("json", func(s string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(s, "https://s", "https://copied-from-s"), "https://copied-from-schemas", "https://schemas")
 		})},
 		{name: "a resource inside", bases: "pi", set: edited("json", func(s string) string { return strings.Replace(s, "/guide", "@192.168.0.1/guide", 1) })},

@@ -20,7 +20,7 @@ var darkSites = []group{
 		}},
 	}},
 	{report.OutcomeFailed, report.ReasonRefused, append([]kind{
-		{name: "a public and a private address", bases: "p", conns: none, detail: "one of the 2 addresses", set: func(s *setup) {
+		{name: "a public and a private address", bases: "p", conns: none, detail: "One of the 2 addresses", set: func(s *setup) {
 			s.answer(addresses(s.at(), netip.MustParseAddr("10.0.0.5")))
 		}},
 		{name: "a private IPv6 beside a public IPv4", bases: "p", conns: none, set: func(s *setup) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"testing"
 	"time"
 
 	"golang.org/x/net/idna"
@@ -65,7 +66,10 @@ var goodSites = group{report.OutcomeSuccessful, report.ReasonComplete, append([]
 	}},
 	{name: "first of two addresses refuses", bases: "pia", set: func(s *setup) { s.deadBeside(s.newV4()) }},
 	{name: "first of two addresses without a route", bases: "p", set: func(s *setup) { s.deadBeside(netip.MustParseAddr("20.64.0.1")) }},
-	{name: "hosted with others", bases: "ppppppiiiiii", set: func(s *setup) { s.h.live(sharedAddr) }},
+	{name: "hosted with others", bases: "ppppppppiiiiiiii", set: func(s *setup) {
+		s.h.live(sharedAddr)
+		s.h.latency = 300 * time.Millisecond
+	}},
 	{name: "an address for a name", bases: "pa", lookups: none, set: func(s *setup) { s.literal(s.newV4()) }},
 	{name: "an IPv6 address for a name", bases: "pa", lookups: none, set: func(s *setup) { s.literal(s.newV6()) }},
 	{name: "an address in hexadecimal", bases: "p", lookups: none, set: func(s *setup) {
@@ -173,6 +177,26 @@ var recovering = []kind{
 	{name: "name servers that failed once", bases: "p", lookups: 2, set: func(s *setup) {
 		s.answer(fakenet.Answer{Failure: fakenet.ServFail}, s.found())
 	}},
+}
+
+// neighbours are publications that share a host, which is visited by one audit
+// at a time.
+func neighbours(t *testing.T, n *internet) (all []site) {
+	t.Helper()
+	h := n.host("neighbours.example")
+	h.latency = 200 * time.Millisecond
+	dirs := []string{"/", "/north/", "/south/", "/south/pole/"}
+	for _, dir := range dirs {
+		p := newPublication(t, "https://"+h.name, small)
+		p.dir, p.value["resources"] = dir, []any{}
+		p.document("website", dir+"home", typeHTML, "<!doctype html><title>"+dir+"</title>")
+		p.online(h)
+		all = append(all, site{
+			kind: "neighbours", line: h.name + dir, target: p.url(p.name), outcome: report.OutcomeSuccessful, reason: report.ReasonComplete,
+			attempts: 1, conns: len(dirs), lookups: 1, host: h,
+		})
+	}
+	return all
 }
 
 // sharedAddr is where a hosting platform has its sites.
