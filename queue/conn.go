@@ -98,24 +98,64 @@ func Connect(ctx context.Context, o Options) (*Conn, error) {
 
 // Embedded starts a server inside the process. It has no port and no file:
 // nobody else can reach it, and what waits in it ends with the process.
-func Embedded() *Conn {
+func Embedded() *Conn { return embedded() }
+
+// embedded takes hooks that see every command, also those not sent.
+func embedded(hooks ...redis.Hook) *Conn {
 	quiet()
 	m := miniredis.NewMiniRedis()
-	return &Conn{
-		embedded: m,
-		name:     "embedded",
-		redis: redis.NewClient(&redis.Options{
-			Addr:            "embedded",
-			Dialer:          func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
-			Protocol:        2,
-			DisableIdentity: true,
-			// A pipe cannot lose what is written to it, so there is nothing to
-			// try again, and no connection grows stale.
-			MaxRetries:               -1,
-			ConnMaxIdleTime:          -1,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		}),
+	r := redis.NewClient(&redis.Options{
+		Addr:            "embedded",
+		Dialer:          func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
+		Protocol:        2,
+		DisableIdentity: true,
+		// A pipe cannot lose what is written to it, so there is nothing to
+		// try again, and no connection grows stale.
+		MaxRetries:               -1,
+		ConnMaxIdleTime:          -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	for _, h := range hooks {
+		r.AddHook(h)
 	}
+	r.AddHook(emptyQueues{m})
+	return &Conn{embedded: m, name: "embedded", redis: r}
+}
+
+// emptyQueues answers the question for a job of a class without one. asynq
+// asks class by class, and several times a second when idle; each answer by
+// the embedded server is a Lua script in an interpreter, the dearest part of a
+// job.
+type emptyQueues struct{ m *miniredis.Miniredis }
+
+func (emptyQueues) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (emptyQueues) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (e emptyQueues) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if key := dequeues(cmd.Args()); key != "" && !e.m.Exists(key) {
+			cmd.SetErr(redis.Nil) // as the script itself answers
+			return redis.Nil
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// dequeues recognises asynq's script that takes a job, "evalsha SHA 4 PENDING
+// PAUSED ACTIVE LEASE now", and returns the key of the list it takes from.
+func dequeues(args []any) string {
+	if len(args) < 7 || args[0] != "evalsha" || args[2] != 4 {
+		return ""
+	}
+	pending, ok1 := args[3].(string)
+	lease, ok2 := args[6].(string)
+	if ok1 && ok2 && strings.HasSuffix(pending, ":pending") && strings.HasSuffix(lease, ":lease") {
+		return pending
+	}
+	return ""
 }
 
 // String names the server, without secrets.

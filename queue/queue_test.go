@@ -498,6 +498,43 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// The question for a job is answered without a script where there is none; a
+// new version of asynq may ask in other words, and this tells.
+func TestEmptyQueueCostsNoScript(t *testing.T) {
+	asked := make(chan bool, 1000)
+	c := embedded(spy{func(cmd redis.Cmder) {
+		if len(cmd.Args()) > 6 && fmt.Sprint(cmd.Args()[2]) == "4" && strings.HasSuffix(fmt.Sprint(cmd.Args()[3]), ":pending") {
+			select {
+			case asked <- dequeues(cmd.Args()) != "":
+			default:
+			}
+		}
+	}})
+	t.Cleanup(func() { c.Close() })
+	got := make(chan string, 1)
+	serve(t, c, 1, func(_ context.Context, j Job) error { got <- j.Run; return nil })
+	for range 20 {
+		if !<-asked {
+			t.Fatal("asynq's question is not recognised any more")
+		}
+	}
+	put(t, c.NewClient(0), "r-1", 0)
+	if j := <-got; j != "r-1" {
+		t.Fatal(j)
+	}
+}
+
+type spy struct{ see func(redis.Cmder) }
+
+func (spy) DialHook(next redis.DialHook) redis.DialHook                                  { return next }
+func (spy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook { return next }
+func (s spy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.see(cmd)
+		return next(ctx, cmd)
+	}
+}
+
 func TestNoServer(t *testing.T) {
 	_, err := Connect(t.Context(), Options{URL: "unix://u:hunter2@" + filepath.Join(t.TempDir(), "none")})
 	if err == nil || errors.Is(err, ErrOptions) || strings.Contains(err.Error(), "hunter2") {

@@ -37,7 +37,7 @@ type codec struct {
 
 func newCodec() (*codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(encZstd1, dictionary1),
-		zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(256<<10), zstd.WithEncoderConcurrency(2))
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type Options struct {
 	// 0 is 200: what a few workers do in seconds.
 	SmallBatch int
 	// GroupEvery is the least time between two shared transactions of the
-	// small writes (claims, results); 0 is 5 ms. With many claims open it makes
+	// small writes (claims, results); 0 is 10 ms. With many claims open it makes
 	// groups of what would be a transaction each; otherwise writes do not wait.
 	GroupEvery time.Duration
 }
@@ -76,7 +76,7 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 		o.SmallBatch = 200
 	}
 	if o.GroupEvery == 0 {
-		o.GroupEvery = 5 * time.Millisecond
+		o.GroupEvery = 10 * time.Millisecond
 	}
 	if scheme, _, ok := strings.Cut(source, "://"); ok {
 		return nil, fmt.Errorf("%s:// stores are not supported by this build; give a data directory", scheme)
