@@ -76,11 +76,11 @@ func watched(t *testing.T) *watchedNet {
 
 // audit audits a target, or returns the error that refused it, and forgets the
 // dials and lookups of earlier audits.
-func (w *watchedNet) audit(t *testing.T, input, readme string) (*Judgement, error, []fakenet.Dial) {
+func (w *watchedNet) audit(t *testing.T, input, readme string) (*Judgement, []fakenet.Dial, error) {
 	t.Helper()
 	target, err := ParseTarget(input, readme)
 	if err != nil {
-		return nil, err, nil
+		return nil, nil, err
 	}
 	w.asked = nil
 	before := len(w.Dials())
@@ -95,7 +95,7 @@ func (w *watchedNet) audit(t *testing.T, input, readme string) (*Judgement, erro
 			t.Errorf("%q, README %q: forbidden dial %v", input, readme, d)
 		}
 	}
-	return &j, nil, w.Dials()[before:]
+	return &j, w.Dials()[before:], nil
 }
 
 func TestNoTargetLeadsInside(t *testing.T) {
@@ -105,7 +105,7 @@ func TestNoTargetLeadsInside(t *testing.T) {
 	for _, lead := range leads {
 		for _, suffix := range []string{"", "agentic.json", "deep/agentic.json"} {
 			ways++
-			j, err, dials := w.audit(t, lead+suffix, "")
+			j, dials, err := w.audit(t, lead+suffix, "")
 			// A name may become part of another, public one; that is no way in.
 			if err == nil && (j.Result.Outcome != "failed" || j.Result.Reason != "refused" && j.Result.Reason != "no-such-host") {
 				t.Errorf("%q: %s: %s", lead+suffix, j.word(), j.Result.Detail)
@@ -127,7 +127,7 @@ func TestNoTargetLeadsInside(t *testing.T) {
 func TestABackslashEndsTheHost(t *testing.T) {
 	w := watched(t)
 	site := w.Site(host)
-	j, err, dials := w.audit(t, "https://site.example\\@127.0.0.1/agentic.json", "")
+	j, dials, err := w.audit(t, "https://site.example\\@127.0.0.1/agentic.json", "")
 	if err != nil || len(dials) != 1 || dials[0].Addr.Addr() != site.Address() || j.Result.Report.ProfileURL != "https://site.example/@127.0.0.1/agentic.json" {
 		t.Errorf("%v, %v", err, dials)
 	}
@@ -138,7 +138,7 @@ func TestNoReadmeURLLeadsInside(t *testing.T) {
 	good := newWorld(t, w.Net, siteProfile(host), siteOpenAPI)
 	for _, lead := range leads {
 		for _, suffix := range []string{"", "README.md"} {
-			j, err, dials := w.audit(t, host, lead+suffix)
+			j, dials, err := w.audit(t, host, lead+suffix)
 			if err != nil {
 				continue
 			}
@@ -205,7 +205,7 @@ func TestNoRedirectLeadsAnywhere(t *testing.T) {
 			v.site.Path(path, fakenet.Reply([]int{301, 302, 303, 305, 307, 308}[i%6], http.Header{
 				"Location": {lead}, "Refresh": {"0; url=" + lead}, "Link": {"<" + lead + ">; rel=canonical"}, "Content-Location": {lead}, "Alt-Svc": {`h2="127.0.0.1:443"`},
 			}, ""))
-			j, err, dials := w.audit(t, v.site.Host(), "")
+			j, dials, err := w.audit(t, v.site.Host(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +267,7 @@ func TestNoProfileMemberLeadsAnywhere(t *testing.T) {
 			if strings.HasPrefix(what, "openapi") || strings.HasPrefix(what, "action") {
 				v.site.Static("/openapi.json", 200, fakenet.JSON, actionOpenAPI)
 			}
-			_, err, dials := w.audit(t, v.site.Host(), "")
+			_, dials, err := w.audit(t, v.site.Host(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +307,7 @@ func TestNoDocumentLeadsAnywhere(t *testing.T) {
 		}
 		for k, profile := range []func(string) string{siteProfile, func(host string) string { return actionProfile(host) }} {
 			v := w.way(t, 2*i+k, profile, openapi)
-			j, err, dials := w.audit(t, v.site.Host(), "")
+			j, dials, err := w.audit(t, v.site.Host(), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +327,7 @@ func TestNoTextLeadsAnywhere(t *testing.T) {
 			lead, lead, lead, lead, lead, lead, lead, lead, lead, lead, lead)
 		v.site.Static("/README.md", 200, fakenet.Markdown, readmeFor(v.site.Host())+links).Static("/guide", 200, fakenet.HTML, links).
 			Static("/agentic.txt", 200, fakenet.PlainText, "Agentic-Text: 1.2\nProfile: "+lead+"\nReference: \"a\" \"b\" "+quoted(lead)+"\n").Static("/llms.txt", 200, fakenet.PlainText, links)
-		_, err, dials := w.audit(t, v.site.Host(), "")
+		_, dials, err := w.audit(t, v.site.Host(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,11 +347,11 @@ func TestNoAnswerOfTheDNSLeadsInside(t *testing.T) {
 		for k, answer := range [][]string{{a}, {a, "20.0.9.9"}, {"20.0.9.9", "2600::1", a}} {
 			name := fmt.Sprintf("d%d-%d.example", i, k)
 			w.Site(name).DNS(fakenet.Addresses(answer...))
-			j, err, dials := w.audit(t, name, "")
+			j, dials, err := w.audit(t, name, "")
 			if err != nil || j.word() != "failed refused" || len(dials) != 0 || !strings.Contains(j.Result.Detail, "not a public address") {
 				t.Errorf("%v: %v, dialled %v", answer, j.word(), dials)
 			}
-			j, err, dials = w.audit(t, host, "https://"+name+"/README.md")
+			j, dials, err = w.audit(t, host, "https://"+name+"/README.md")
 			if err != nil || j.word() != "partial incomplete" || len(dials) != 1 || dials[0].Addr.Addr() != good.site.Address() {
 				t.Errorf("README with %v: %v, dialled %v", answer, j.word(), dials)
 			}
@@ -369,7 +369,7 @@ func TestRebinding(t *testing.T) {
 		good.site.Path(path, fakenet.Send(h+body))
 	}
 	good.site.DNS(fakenet.Addresses("20.0.9.8"), fakenet.Addresses("127.0.0.1"))
-	j, _, dials := w.audit(t, host, "")
+	j, dials, _ := w.audit(t, host, "")
 	if j.word() != "successful complete" || len(dials) != 5 || len(w.asked) != 1 {
 		t.Errorf("%s, dialled %v, looked up %v", j.word(), dials, w.asked)
 	}
@@ -378,7 +378,7 @@ func TestRebinding(t *testing.T) {
 			t.Errorf("dialled %v", d)
 		}
 	}
-	if j, _, dials := w.audit(t, host, ""); j.word() != "failed refused" || len(dials) != 0 {
+	if j, dials, _ := w.audit(t, host, ""); j.word() != "failed refused" || len(dials) != 0 {
 		t.Errorf("the second visit: %s, dialled %v", j.word(), dials)
 	}
 }

@@ -32,11 +32,6 @@ func (s *Store) WorkOn(id BatchID) error {
 	return nil
 }
 
-// batchShare is what TakeDue gives one batch.
-type batchShare struct {
-	id, take int64
-}
-
 // TakeDue marks up to limit due runs of a class as enqueued and returns them,
 // for the caller to hand to the queue. All open batches get the same share, in
 // turn; what small ones leave goes to the larger. Inside a batch the hosts

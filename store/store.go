@@ -198,14 +198,6 @@ func instant(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// millis is the column value of a time.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
 // inTx runs f in a transaction of the writer: all of it or nothing.
 func (s *Store) inTx(ctx context.Context, f func(tx *sql.Tx) error) error {
 	if s.write == nil {

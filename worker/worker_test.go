@@ -301,8 +301,7 @@ func TestPanicBecomesAResult(t *testing.T) {
 	b := storetest.Batch(t, s, "https://bad.example/agentic.json", "https://good.example/agentic.json")
 	f := &fake{answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
 		if strings.Contains(target, "bad") {
-			var m map[string]int
-			m["x"] = 1
+			panic("as a fault in a parser would")
 		}
 		return success(target), nil
 	}}

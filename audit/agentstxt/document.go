@@ -33,11 +33,10 @@ type Document struct {
 	// from it cannot be told.
 	capabilitiesWrong, agentsWrong, operatesWrong bool
 
-	root       *node
-	rateLimits []Text // all rate limits as written, for the credential scan
-	closed     []Text // all values of closed lists as written, likewise
-	params     []Text // the items between the parentheses of every Param
-	freeText   []span // lines or values that may hold prose
+	root     *node
+	closed   []Text // all values of closed lists as written, for the credential scan
+	params   []Text // the items between the parentheses of every Param
+	freeText []span // lines or values that may hold prose
 }
 
 // span is a piece of text and where it stands.

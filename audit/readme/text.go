@@ -135,7 +135,7 @@ func plainText(markdown []byte) string {
 	if len(markdown) > 2*maxText {
 		markdown = []byte(cut(string(markdown), 2*maxText))
 	}
-	if bytes.IndexAny(markdown, "\\`*_<&![]") < 0 {
+	if !bytes.ContainsAny(markdown, "\\`*_<&![]") {
 		return foldSpaces(string(markdown))
 	}
 	var words strings.Builder
