@@ -3,64 +3,16 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"sync"
 )
 
 // IntakeChunk is a good number of lines for one call of [Store.AddLines]: the
 // index that finds duplicates is written all over, so larger transactions
 // write less, and this many lines still fit in a few megabytes.
 const IntakeChunk = 10_000
-
-// intakes holds what is only needed while a list is read.
-type intakes struct {
-	mu sync.Mutex
-	of map[int64]*intakeMemory
-}
-
-// intakeMemory is what the intake of one batch remembers between its calls.
-// It has a fixed size however long the list is.
-type intakeMemory struct {
-	mu sync.Mutex
-	// hosts estimates how many runs each host has so far.
-	hosts *sketch
-	// keys are runs that are not in run_keys yet. Written one chunk at a time
-	// they would touch the whole index every time: hashes have no order.
-	keys map[[16]byte]int64
-	// flushed says that run_keys holds some of the runs.
-	flushed bool
-}
-
-// mostKeys bounds intakeMemory.keys: about 8 MB.
-const mostKeys = 150_000
-
-// begin gives the memory of a batch that has just been created or emptied.
-func (i *intakes) begin(batch int64) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.of == nil {
-		i.of = map[int64]*intakeMemory{}
-	}
-	i.of[batch] = &intakeMemory{hosts: newSketch(), keys: map[[16]byte]int64{}}
-}
-
-func (i *intakes) get(batch int64) *intakeMemory {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.of[batch]
-}
-
-func (i *intakes) drop(batch int64) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.of, batch)
-}
 
 // CreateBatch starts a batch in [StateIntake]. The error is [ErrReadOnly] or
 // one of the database.
@@ -97,31 +49,6 @@ func (s *Store) CreateBatch(ctx context.Context, b NewBatch) (*Batch, error) {
 	return s.Batch(ctx, batchID(id))
 }
 
-// runKey tells runs of one batch apart, siteKey sites for ever.
-func runKey(target, readme string) [16]byte { return hashKey(target + "\x00" + readme) }
-
-func siteKey(target string) []byte {
-	k := hashKey(target)
-	return k[:]
-}
-
-func hashKey(s string) [16]byte {
-	sum := sha256.Sum256([]byte(s))
-	return [16]byte(sum[:16])
-}
-
-// hostOf is the host of a serialised https URL.
-func hostOf(target string) string {
-	_, rest, ok := strings.Cut(target, "://")
-	if !ok {
-		rest = target
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	return rest
-}
-
 // AddLines takes lines into a batch in [StateIntake]: all of them or none. An
 // accepted line becomes an entry, and shares its run with earlier ones of the
 // same target and README URL. The error is [ErrNotFound], or [ErrConflict] if
@@ -153,23 +80,6 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		in.memory.clear()
 	}
 	return in.added, nil
-}
-
-// flush writes the keys in their order, each page of the index once.
-func (m *intakeMemory) flush(ctx context.Context, tx *sql.Tx, batch int64) error {
-	keys := slices.SortedFunc(maps.Keys(m.keys), func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
-	rows := newInserter(ctx, tx, `INSERT INTO run_keys (batch, key, run) VALUES `, 3)
-	for i := range keys {
-		if err := rows.add(batch, keys[i][:], m.keys[keys[i]]); err != nil {
-			return err
-		}
-	}
-	return rows.flush()
-}
-
-func (m *intakeMemory) clear() {
-	clear(m.keys)
-	m.flushed = true
 }
 
 // intakeTx is one call of AddLines.
