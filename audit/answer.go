@@ -8,6 +8,7 @@ import (
 
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
+	"agentaudit/fetch/weburl"
 )
 
 // answer sorts what a server did when it was asked for a file.
@@ -215,6 +216,20 @@ func (r *Read) remedy(name, u string, page bool) string {
 		return "Serve " + name + " at " + u + " with status 200"
 	}
 	return stopped(r.Advice) + " The file is " + u
+}
+
+// destination is where a refused redirect leads, nil unless that is another
+// address which may stand in a profile: no other is worth a recommendation.
+func (r *Read) destination() *weburl.URL {
+	at, err := weburl.Parse(r.URL)
+	if err != nil || r.Location == "" {
+		return nil
+	}
+	to, err := at.Resolve(r.Location)
+	if err != nil || weburl.CheckSiteLink(to) != nil || to.Location() == at.Location() {
+		return nil
+	}
+	return to
 }
 
 // statusWords is "HTTP 404 (Not Found)".

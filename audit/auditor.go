@@ -15,6 +15,9 @@ type Auditor struct {
 	Client *fetch.Client
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
+	// Agents has agents.txt and agents.json audited by the same visit
+	// ([CollectAgents]). It changes nothing in the rest of the result.
+	Agents bool
 }
 
 // Audit visits a site once. Attempts count from 1; later ones ask the DNS
@@ -35,6 +38,11 @@ func (a *Auditor) Audit(ctx context.Context, t Target, attempt int) (Judgement, 
 	b, err := Collect(ctx, v, t, started)
 	if err != nil {
 		return Judgement{}, err
+	}
+	if a.Agents {
+		if err := CollectAgents(ctx, v, b); err != nil {
+			return Judgement{}, err
+		}
 	}
 	j := Weigh(b)
 	j.Result.StartedAt, j.Result.FinishedAt = started, now()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
@@ -61,6 +62,9 @@ type Bundle struct {
 	ReadmeURL  string    `json:"readmeUrl,omitempty"`
 	ObservedAt time.Time `json:"observedAt"`
 	Reads      []Read    `json:"reads"`
+	// Agents are the answers for agents.txt and agents.json, nil where these
+	// were not to be audited ([CollectAgents]).
+	Agents []agentstxt.Reply `json:"agents,omitzero"`
 
 	// target and subject are what Collect has worked out already; Judge
 	// works them out again for a bundle that was read from JSON.

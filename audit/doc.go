@@ -8,5 +8,6 @@
 //
 // The formats themselves are judged by the packages below this one: profile,
 // openapi, textindex and readme. What they find becomes the version 3 report
-// of package report.
+// of package report. agents.txt, another convention, has a report of its own
+// beside it ([CollectAgents], package agentstxt).
 package audit

@@ -41,6 +41,7 @@ func (j *judge) result() *report.Result {
 		}
 	}
 	res.Outcome, res.Reason, res.Detail = j.outcome(r)
+	j.agents(res)
 	return res
 }
 

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"agentaudit/audit/openapi"
@@ -67,26 +69,29 @@ func (j *judge) judgeDocument(d *document, r *Read) (detail, remedy string, v *r
 	if len(problems) == 0 {
 		return "", "", v
 	}
-	var messages, remedies []string
+	var messages, details, remedies []string
 	for _, p := range problems {
-		messages = append(messages, wellFormed1(p.String()))
-		if len(remedies) < 5 && (len(remedies) == 0 || remedies[len(remedies)-1] != p.Remedy) {
-			remedies = append(remedies, wellFormed1(p.Remedy))
+		message := p.String()
+		if p.Pointer != "" {
+			message += fmt.Sprintf(" (line %d, column %d)", p.Line, p.Column)
+		}
+		message = sentence(wellFormed1(message))
+		messages = append(messages, message)
+		if len(details) < 3 {
+			details = append(details, message)
+		}
+		if r := sentence(wellFormed1(p.Remedy)); !slices.Contains(remedies, r) {
+			remedies = append(remedies, r)
 		}
 	}
 	if v != nil {
 		v.Errors = messages
 	}
-	more := ""
-	if len(messages) > 3 {
-		more = " And " + count(len(messages)-3, "more problem", "more problems") + "."
-		messages = messages[:3]
+	if more := len(messages) - len(details); more > 0 {
+		details = append(details, "And "+count(more, "more problem", "more problems")+".")
 	}
-	for i := range messages {
-		messages[i] = sentence(messages[i])
+	if more := len(remedies) - 5; more > 0 {
+		remedies = append(remedies[:5], "And so on for "+count(more, "more place", "more places")+".")
 	}
-	for i := range remedies {
-		remedies[i] = sentence(remedies[i])
-	}
-	return strings.Join(messages, " ") + more, strings.Join(remedies, " ") + " The document is " + d.url.String(), v
+	return strings.Join(details, " "), strings.Join(remedies, " ") + " The document is " + d.url.String(), v
 }

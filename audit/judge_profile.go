@@ -68,8 +68,8 @@ func (s *subject) parse(t Target) *unusable {
 		}
 	case answerRedirect:
 		remedy := "Serve agentic.json at " + u + " itself with status 200"
-		if r.Location != "" {
-			remedy += ", or audit the address that it redirects to: " + printable(r.Location)
+		if to := r.destination(); to != nil {
+			remedy += ", or audit the address that it redirects to: " + to.Location()
 		}
 		return &unusable{r.Message, remedy}
 	default:
@@ -221,8 +221,16 @@ func (d *document) troubleRemedy(r *Read) string {
 	switch r.answer(!d.openapi) {
 	case answerRedirect:
 		remedy := "Serve the document at " + u + " itself with status 200"
-		if r.Location != "" {
-			remedy += ", or name its final address in agentic.json: " + printable(r.Location)
+		switch to := r.destination(); {
+		case to == nil:
+		case to.Origin() != d.url.Origin():
+			if len(d.actions) == 0 {
+				remedy += ", or list its final address in agentic.json, with the availability \"linked\": " + to.Location()
+			}
+		case len(d.actions) == 0:
+			remedy += ", or name its final address in agentic.json: " + to.Location()
+		case profile.PathFault(to.Path()) == "":
+			remedy += ", or name its final path in agentic.json: \"openapi\": \"" + to.Path() + "\""
 		}
 		return remedy
 	case answerMissing:

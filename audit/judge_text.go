@@ -22,14 +22,17 @@ func (j *judge) textChecks() {
 	url := j.t.TextURL().String()
 	j.text = report.TextIndex{URL: j.t.TextURL().Location(), Errors: []string{}}
 	r := j.b.first(RoleText)
-	generate := "Generate it from the published agentic.json with \"" + j.textCommand() + "\" and publish it at " + url + " as text/plain"
+	generate := "Generate agentic.txt from the published agentic.json with \"" + j.textCommand() + "\" and publish it at " + url + " as text/plain"
 	switch {
 	case r == nil:
 		j.text.Status = report.TextUnavailable
 		j.noText("agentic.txt was not read", "Audit the site again")
 	case r.answered(http.StatusNotFound):
 		j.text.Status = report.TextMissing
-		j.object("txt", textLabel, report.Warn, "There is no agentic.txt at "+url, generate, helpText)
+		if !j.s.comparable() {
+			generate = "Put agentic.json right first. " + generate
+		}
+		j.object("txt", textLabel, report.Warn, "There is no agentic.txt: "+url+" answers with "+statusWords(r.Status), generate, helpText)
 	case r.answer(true) != answerFile || r.challenged(false):
 		j.text.Status = report.TextUnavailable
 		j.noText(r.trouble("agentic.txt", false), r.remedy("agentic.txt", url, false))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"agentaudit/audit/report"
 )
@@ -80,12 +81,21 @@ func worst(failures []failure) *failure {
 func incomplete(r *report.Report) string {
 	var details []string
 	for _, s := range r.Publication.NextSteps {
-		details = append(details, s.Detail)
+		d := s.Detail
+		if !strings.ContainsRune(".!?…", lastRune(d)) {
+			d += "." // more follows
+		}
+		details = append(details, d)
 	}
 	if len(details) > 2 {
 		details = append(details[:2], fmt.Sprintf("And %d more.", len(details)-2))
 	}
 	return strings.Join(details, " ")
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 // Again says whether another attempt may come to another result, and why.

@@ -12,6 +12,11 @@ type Target struct {
 	ProfileURL *weburl.URL
 	// ReadmeURL is where the user says the README is, nil for beside the JSON.
 	ReadmeURL *weburl.URL
+
+	// text and readmes are what [ParseTarget] found to be beside the profile;
+	// parsing URLs is a tenth of the cost of a judgement.
+	text    *weburl.URL
+	readmes []*weburl.URL
 }
 
 // ParseTarget reads a target and an optional README URL as typed by a user. An
@@ -23,21 +28,29 @@ func ParseTarget(input, readme string) (Target, error) {
 		return Target{}, fmt.Errorf("cannot audit this: %w", err)
 	}
 	t := Target{ProfileURL: p}
-	if readme == "" {
-		return t, nil
+	if readme != "" {
+		if t.ReadmeURL, err = weburl.ParseStart(readme); err != nil {
+			return Target{}, fmt.Errorf("cannot use this README URL: %w", err)
+		}
 	}
-	if t.ReadmeURL, err = weburl.ParseStart(readme); err != nil {
-		return Target{}, fmt.Errorf("cannot use this README URL: %w", err)
-	}
+	t.text, t.readmes = t.TextURL(), t.readmeURLs()
 	return t, nil
 }
 
 // TextURL is where agentic.txt is expected: beside the JSON.
-func (t Target) TextURL() *weburl.URL { return beside(t.ProfileURL, "agentic.txt") }
+func (t Target) TextURL() *weburl.URL {
+	if t.text != nil {
+		return t.text
+	}
+	return beside(t.ProfileURL, "agentic.txt")
+}
 
 // readmeURLs lists where the README is looked for, in order.
 func (t Target) readmeURLs() []*weburl.URL {
-	if t.ReadmeURL != nil {
+	switch {
+	case t.readmes != nil:
+		return t.readmes
+	case t.ReadmeURL != nil:
 		return []*weburl.URL{t.ReadmeURL}
 	}
 	return []*weburl.URL{beside(t.ProfileURL, "README.md"), beside(t.ProfileURL, "readme.md")}

@@ -103,6 +103,9 @@ func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, erro
 	if f.Reason != "" {
 		q.and(`x.reason = ` + q.arg(string(f.Reason)))
 	}
+	if f.Agents != "" {
+		q.and(`s.agents = ` + q.arg(f.Agents))
+	}
 	q.filterCheck(f, id)
 	return q, nil
 }

@@ -72,7 +72,14 @@ func mixed(t *testing.T, s *store.Store) store.BatchID {
 		fmt.Sscanf(string(d.Run[len(id)+1:]), "%d", &n)
 		switch n % 3 {
 		case 0:
-			finish(t, s, c, report.OutcomeSuccessful, report.ReasonComplete, time.Now())
+			r := storetest.Result(c.Target, report.OutcomeSuccessful, report.ReasonComplete, time.Now())
+			r.AgentsVerdict = "absent"
+			if n == 6 {
+				r.AgentsVerdict = "valid"
+			}
+			if err := s.FinishRun(ctx, c, r); err != nil {
+				t.Fatal(err)
+			}
 		case 1:
 			finish(t, s, c, report.OutcomeFailed, report.ReasonBrokenDocument, time.Now())
 		case 2:
@@ -116,6 +123,9 @@ func testFilters(t *testing.T, open opener) {
 		{"host, tag, outcome", store.Filter{Host: "h1.example", Tag: "late", Outcome: report.OutcomeSuccessful}, []int64{9}},
 		{"host and check", store.Filter{Host: "h1.example", Check: "json"}, []int64{1}},
 		{"host and check status", store.Filter{Host: "h1.example", Check: "json", CheckStatus: report.Warn}, nil},
+		{"agents", store.Filter{Agents: "absent"}, []int64{3, 9, 12}},
+		{"agents and check", store.Filter{Agents: "valid", Check: "linked"}, []int64{6}},
+		{"agents and outcome", store.Filter{Agents: "valid", Outcome: report.OutcomeFailed}, nil},
 		{"label and tag", store.Filter{Label: "Label 0", Tag: "late"}, []int64{8, 10, 12}},
 		{"check and reason", store.Filter{Check: "linked", Reason: report.ReasonComplete}, []int64{3, 6, 9, 12}},
 	} {

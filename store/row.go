@@ -133,6 +133,9 @@ type Filter struct {
 	Check string
 	// CheckStatus narrows Check to failing or warning ones.
 	CheckStatus report.Status
+	// Agents is a verdict over agents.txt. No index helps to find it: alone it
+	// looks at every row of the batch.
+	Agents string
 	// Host is a host name as it stands in targets (lower case, punycode).
 	Host string
 	// Label and ID are what the list says, in any ASCII case; Tag is exact.

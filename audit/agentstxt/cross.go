@@ -42,7 +42,14 @@ func CrossNotes(d *Declaration, resources []Resource) []Check {
 			hits = append(hits, hit{secret: r.URL[c.from:c.to]})
 		}
 	}
+	// What is masked in the declaration of a report must be so in the other
+	// list too, or the two would not compare.
 	m := newMasker(hits)
+	for _, list := range [][]Resource{here, there} {
+		for i := range list {
+			list[i].URL = m.mask(list[i].URL)
+		}
+	}
 	var f findings
 	for _, r := range missing(here, there) {
 		f.add("other-convention", Info, -1, "The %s endpoint %s is listed in agents.txt, but not in agentic.json.", strings.ToUpper(r.Kind), quoted(r.URL)).

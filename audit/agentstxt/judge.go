@@ -382,3 +382,17 @@ func (j *judge) urlHits() []hit {
 	}
 	return out
 }
+
+// Documents are the declarations of a site that [Judge] judges, nil where
+// there is none of that form.
+func Documents(in Input) (text, json *Document) {
+	j := newJudge(in)
+	j.replies = indexReplies(in.Replies)
+	one := func(p *place) *Document {
+		if !p.isDraft() || p.doc.broken {
+			return nil
+		}
+		return p.doc
+	}
+	return one(j.pair(TextForm, TextPath, TextRootPath)), one(j.pair(JSONForm, JSONPath, JSONRootPath))
+}

@@ -21,6 +21,9 @@ const (
 	VerdictUnchecked Verdict = "unchecked"
 )
 
+// Verdicts lists all verdicts.
+var Verdicts = []Verdict{VerdictValid, VerdictInvalid, VerdictOther, VerdictAbsent, VerdictUnchecked}
+
 // Report is what an audit of agents.txt and agents.json came to. It holds no
 // credential, wherever one was found.
 type Report struct {

@@ -38,10 +38,9 @@ type Facts struct {
 	// ProfileURL is where the profile is, or is expected.
 	ProfileURL *weburl.URL
 	// Profile is the published JSON where it could be read and parsed, else
-	// nil. Usable is set where it is valid, speaks for its origin, and no
-	// document that it names failed: it is then kept as it is.
+	// nil. Valid is the report's verdict on it and its documents.
 	Profile *profile.Document
-	Usable  bool
+	Valid   bool
 	// JSONType and TextType are the Content-Type headers, "" where the file was
 	// not read; they are judged for what is kept.
 	JSONType, TextType string
@@ -51,26 +50,39 @@ type Facts struct {
 	// answered 200, else nil.
 	Readme report.Readme
 	Body   []byte
-	// Generated are the files that a scan made, nil where there was none;
-	// GeneratedURL is the profile URL that they speak of.
-	Generated    *Files
-	GeneratedURL string
+	// Generated are the files that a scan made, nil where there was none.
+	Generated *Files
 }
 
-// FixKit writes the files that mend a publication. A profile that is usable is
-// kept and TXT and README are fitted to it; else all files come from the scan.
-// Where nothing needs to be or can be generated the kit has no files, and
-// ByHand says why. It is a pure function.
+// FixKit writes the files that mend a publication. A profile that is right is
+// kept, and TXT and README are fitted to it; so is an action profile that is
+// right in itself, because a contract cannot be made from outside. Anything
+// else is replaced by what the scan made, fitted to the audited address. Where
+// nothing needs to be or can be generated the kit has no files, and ByHand
+// says what is left to do. It is a pure function.
 func FixKit(f Facts) (*Kit, error) {
 	k := &Kit{Files: []File{}, ByHand: []string{}}
-	switch {
-	case f.Usable && f.Profile != nil:
-		return k, k.keep(f)
-	case f.Generated == nil:
+	if p := f.published(); p != nil && (f.Valid || p.Type() == profile.ActionType) {
+		return k, k.keep(f, p)
+	}
+	if f.Generated == nil {
 		k.hand("No profile can be generated without a scan of the site; scan it, or correct agentic.json as the report says.")
 		return k, nil
 	}
 	return k, k.replace(f)
+}
+
+// published is the published profile, or nil unless it is valid and speaks for
+// the origin that serves it.
+func (f Facts) published() profile.Profile {
+	if f.Profile == nil {
+		return nil
+	}
+	v := f.Profile.Validate(profile.Options{})
+	if !v.Valid() || v.Profile.ServingOrigin() != f.ProfileURL.Origin() {
+		return nil
+	}
+	return v.Profile
 }
 
 func (k *Kit) hand(format string, args ...any) {
@@ -82,17 +94,16 @@ func (k *Kit) add(name string, u *weburl.URL, contentType, content, why string) 
 }
 
 // keep fits TXT and README to the published profile.
-func (k *Kit) keep(f Facts) error {
-	v := f.Profile.Validate(profile.Options{})
-	if err := v.Err(); err != nil {
-		return err
+func (k *Kit) keep(f Facts, p profile.Profile) error {
+	if !f.Valid {
+		k.hand("The contract in %s is kept: correct the OpenAPI documents, or the actions that name them, as the report says.", f.ProfileURL)
 	}
 	if !isMedia(f.JSONType, "application/json") {
 		k.hand("Serve %s as %s; its content is right.", f.ProfileURL, TypeJSON)
 	}
 	textURL := beside(f.ProfileURL, NameText)
 	if f.Text != report.TextMatched {
-		text, err := textindex.Build(v.Profile, f.ProfileURL.String(), textindex.Publication)
+		text, err := textindex.Build(p, f.ProfileURL.String(), textindex.Publication)
 		if err != nil {
 			return err
 		}
@@ -100,39 +111,45 @@ func (k *Kit) keep(f Facts) error {
 	} else if !isMedia(f.TextType, "text/plain") {
 		k.hand("Serve %s as %s; its content is right.", textURL, TypeText)
 	}
-	whole := describe(v.Profile, f.ProfileURL).readme()
-	return k.mendReadme(f, f.ProfileURL, whole)
+	return k.mendReadme(f, describe(p, f.ProfileURL).readme())
 }
 
 // replace publishes what the scan made.
 func (k *Kit) replace(f Facts) error {
-	at, err := weburl.Parse(f.GeneratedURL)
+	doc, err := profile.Decode([]byte(f.Generated.JSON))
 	if err != nil {
-		return fmt.Errorf("the profile URL of the scan: %w", err)
+		return fmt.Errorf("the profile of the scan: %w", err)
 	}
-	if at.Location() != f.ProfileURL.Location() {
-		k.hand("The files are for %s, where the scan found the site's own profile, and not for %s; audit the former.", at, f.ProfileURL)
+	files, err := Bundle(doc, Options{ProfileURL: f.ProfileURL.String()})
+	if err != nil {
+		return fmt.Errorf("the profile of the scan does not fit %s: %w", f.ProfileURL, err)
 	}
-	k.add(NameJSON, at, TypeJSON, f.Generated.JSON, "It is made from what a scan of the site found; review name and description, then publish it.")
-	k.add(NameText, beside(at, NameText), TypeText, f.Generated.Text, "It is generated from this agentic.json and matches it to the byte.")
-	if err := k.mendReadme(f, at, f.Generated.Readme); err != nil {
+	why := "It is made from what a scan of the site found; review name and description, then publish it."
+	if doc.Type == profile.ActionType {
+		why = "It is the contract that the site publishes elsewhere, as it stands."
+	}
+	k.add(NameJSON, f.ProfileURL, TypeJSON, files.JSON, why)
+	k.add(NameText, beside(f.ProfileURL, NameText), TypeText, files.Text, "It is generated from this agentic.json and matches it to the byte.")
+	if err := k.mendReadme(f, files.Readme); err != nil {
 		return err
 	}
-	k.Files = append(k.Files, File{NameListing, beside(at, NameListing).String(), TypeMarkdown, f.Generated.Listing,
-		"It is copy for directories; publishing it is optional."})
+	k.add(NameListing, beside(f.ProfileURL, NameListing), TypeMarkdown, files.Listing, "It is copy for directories; publishing it is optional.")
 	return nil
 }
 
 // mendReadme adds the README to the kit unless it is right as it is: the
 // owner's own text with a section more where there is one, else a whole one.
-func (k *Kit) mendReadme(f Facts, at *weburl.URL, whole string) error {
-	p := readme.Publication{Readme: beside(at, NameReadme), Profile: at, Text: beside(at, NameText)}
-	if u, err := weburl.Parse(f.Readme.URL); err == nil && f.Body != nil {
+func (k *Kit) mendReadme(f Facts, whole string) error {
+	p := readme.Publication{Readme: beside(f.ProfileURL, NameReadme), Profile: f.ProfileURL, Text: beside(f.ProfileURL, NameText)}
+	own := len(bytes.TrimSpace(f.Body)) > 0 && (f.Readme.Status == report.ReadmeMatched || f.Readme.Status == report.ReadmeIncomplete)
+	if own || f.Readme.ProvidedByUser {
+		u, err := weburl.Parse(f.Readme.URL)
+		if err != nil {
+			return fmt.Errorf("the README of the report: %w", err)
+		}
 		p.Readme = u
 	}
-	status := f.Readme.Status
-	own := status == report.ReadmeMatched || status == report.ReadmeIncomplete
-	if own && f.Body != nil && p.Judge("", f.Body).Status == report.ReadmeMatched {
+	if own && p.Judge("", f.Body).Status == report.ReadmeMatched {
 		return nil
 	}
 	if renamed, ok := withoutMisspelling(p.Readme); ok {
@@ -140,19 +157,17 @@ func (k *Kit) mendReadme(f Facts, at *weburl.URL, whole string) error {
 		p.Readme = renamed
 	}
 	name := NameReadme
-	if path := p.Readme.Path(); path != "" && own && f.Body != nil {
+	if own {
+		path := p.Readme.Path()
 		name = path[lastSlash(path)+1:]
-	}
-	if own && f.Body != nil && len(bytes.TrimSpace(f.Body)) > 0 {
-		if mended, where := mended(p, f.Body); mended != nil {
-			k.add(name, p.Readme, TypeMarkdown, string(mended), "It is the published README with the missing links "+where+".")
+		if text, where := mended(p, f.Body); text != nil {
+			k.add(name, p.Readme, TypeMarkdown, string(text), "It is the published README with the missing links "+where+".")
 			return nil
 		}
 		k.hand("The links could not be added to the published README (it has no room for them within %d bytes, or hides what is added); merge the generated text into it.", MaxSize)
 	}
-	if status == report.ReadmeInvalid {
-		p.Readme = beside(at, NameReadme)
-		k.hand("Serve the README as raw Markdown (%s), not as a web page.", TypeMarkdown)
+	if f.Readme.Status == report.ReadmeInvalid {
+		k.hand("Serve %s as raw Markdown (%s), not as a web page; for a file on a code hosting site give the address of its raw view.", p.Readme, TypeMarkdown)
 	}
 	k.add(name, p.Readme, TypeMarkdown, whole, "It describes the service and links to the published files; merge it with a README that you have elsewhere.")
 	return nil

@@ -81,15 +81,6 @@ func checkReadme(t testing.TB, f *Files, at *weburl.URL) {
 	t.Helper()
 	p := readme.Publication{Readme: beside(at, NameReadme), Profile: at, Text: beside(at, NameText)}
 	for _, c := range p.Judge(TypeMarkdown, []byte(f.Readme)).Checks {
-		path := at.Path()
-		if c.ID == readme.CheckJSON && len(path)-lastSlash(path) > readme.MaxDestination {
-			// No link that short leads there: specification section 6 has no
-			// room for this case, and the link stands in the README all the same.
-			if !strings.Contains(f.Readme, "[agentic.json]("+at.String()+")") {
-				t.Errorf("the long link to agentic.json is missing")
-			}
-			continue
-		}
 		if c.Status != report.Pass {
 			t.Errorf("%s: %s\n%s", c.ID, c.Detail, f.Readme)
 		}

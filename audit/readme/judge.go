@@ -65,7 +65,7 @@ func (p Publication) Judge(contentType string, body []byte) Judgement {
 			fmt.Sprintf("%s holds %d characters of text; a README of under %d says too little to be judged.", p.Readme, n, minLength),
 			fmt.Sprintf("Describe the service in %s and add these lines: %s", p.Readme, p.lines()))
 	}
-	links, notes, err := Links(body, p.Readme)
+	links, notes, err := linksTo(body, p.Readme, p.Profile, p.Text)
 	if err != nil {
 		return p.Unavailable(err.Error())
 	}

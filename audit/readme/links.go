@@ -2,6 +2,7 @@ package readme
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -72,10 +73,22 @@ type Document struct {
 // (specification section 6), each once, without fragments, in the order of
 // the text, and the bounds that were reached. The error is a [*SizeError].
 func Links(src []byte, base *weburl.URL) ([]*weburl.URL, []Note, error) {
+	return linksTo(src, base)
+}
+
+// linksTo is [Links], and lets destinations of any length count that lead to
+// one of some files: a publication whose own address is longer than
+// [MaxDestination] can still be linked to.
+func linksTo(src []byte, base *weburl.URL, files ...*weburl.URL) ([]*weburl.URL, []Note, error) {
 	if len(src) > MaxBytes {
 		return nil, nil, &SizeError{len(src), MaxBytes}
 	}
 	c := collector{base: base}
+	for _, f := range files {
+		if len(f.Location()) > MaxDestination {
+			c.long = append(c.long, f)
+		}
+	}
 	c.read(src)
 	seen := map[string]bool{}
 	var urls []*weburl.URL
@@ -106,6 +119,8 @@ type collector struct {
 	texts bool
 	full  bool
 	doc   Document
+	// long are files that may be linked to by destinations of any length.
+	long []*weburl.URL
 	// urls remembers what destinations resolve to: parsing is what costs most.
 	urls map[string]*weburl.URL
 }
@@ -156,7 +171,7 @@ func (c *collector) add(dest, title string) bool {
 	}
 	u, known := c.urls[dest]
 	if !known {
-		u = resolve(dest, c.base)
+		u = c.resolve(dest)
 		c.urls[dest] = u
 	}
 	c.doc.Links = append(c.doc.Links, Link{Destination: dest, URL: u, Title: title})
@@ -164,12 +179,16 @@ func (c *collector) add(dest, title string) bool {
 }
 
 // resolve gives nil for a destination that does not count.
-func resolve(dest string, base *weburl.URL) *weburl.URL {
-	if utf8.RuneCountInString(dest) > MaxDestination {
+func (c *collector) resolve(dest string) *weburl.URL {
+	long := utf8.RuneCountInString(dest) > MaxDestination
+	if long && len(c.long) == 0 {
 		return nil
 	}
-	u, err := base.Resolve(dest)
+	u, err := c.base.Resolve(dest)
 	if err != nil || u.Scheme() != "https" || u.HasCredentials() {
+		return nil
+	}
+	if long && !slices.ContainsFunc(c.long, func(f *weburl.URL) bool { return sameFile(f) == sameFile(u) }) {
 		return nil
 	}
 	return u

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"agentaudit/fetch"
 )
 
 // streams are where a command reads and writes: results go to Out, all else
@@ -16,6 +18,9 @@ type streams struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
+	// Connect makes the clients that visit sites; nil is fetch.New. Tests put a
+	// small internet of their own here.
+	Connect func(fetch.Config) (*fetch.Client, error)
 }
 
 // run is the whole program: it returns the exit code.
@@ -79,16 +84,14 @@ func prepare(commands []*cli.Command) {
 				b.DisableDefaultText = true // "default: false" says nothing
 			}
 		}
-		if len(c.Subcommands) > 0 {
+		if len(c.Subcommands) > 0 && c.Action == nil {
 			name := c.Name
 			c.CustomHelpTemplate = groupHelp
-			if c.Action == nil {
-				c.Action = func(ctx *cli.Context) error {
-					if ctx.NArg() == 0 {
-						return cli.ShowSubcommandHelp(ctx)
-					}
-					return usagef("there is no command %q; agentaudit %s --help lists all", clean(name+" "+ctx.Args().First()), name)
+			c.Action = func(ctx *cli.Context) error {
+				if ctx.NArg() == 0 {
+					return cli.ShowSubcommandHelp(ctx)
 				}
+				return usagef("there is no command %q; agentaudit %s --help lists all", clean(name+" "+ctx.Args().First()), name)
 			}
 		}
 		prepare(c.Subcommands)
@@ -146,20 +149,23 @@ EXIT CODES
 agentaudit COMMAND --help has more, with an example.
 `
 
-const commandHelp = `agentaudit {{.FullName}}: {{.Usage}}
+const commandHelp = `{{.HelpName}}: {{.Usage}}
 
 USAGE
    {{.UsageText}}
 
 {{.Description}}
-{{if .VisibleFlags}}
+{{if .Subcommands}}
+COMMANDS{{range .Subcommands}}
+   {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}
+{{end}}{{if .VisibleFlags}}
 FLAGS{{range .VisibleFlags}}
    {{.}}{{end}}
 {{end}}
 --data-dir, --redis, --store, --log-level and --log-format work here too; see agentaudit --help.
 `
 
-const groupHelp = `agentaudit {{.FullName}}: {{.Usage}}
+const groupHelp = `{{.HelpName}}: {{.Usage}}
 
 COMMANDS{{range .VisibleCommands}}
    {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}

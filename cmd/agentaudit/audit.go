@@ -17,10 +17,11 @@ func auditCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "audit",
 		Usage:     "audit one site and say what to do",
-		UsageText: "agentaudit audit TARGET [--json] [--publication] [--readme URL]",
+		UsageText: "agentaudit audit TARGET [--json] [--publication] [--readme URL] [--no-agents]",
 		Description: "TARGET is a domain, a directory or the URL of an agentic.json. Exit code 0 means that the JSON and its\n" +
 			"API documents are valid (with --publication: that the whole publication is successful), 1 that they\n" +
-			"are not, 3 that the site gave no definite answer.\n\n" +
+			"are not, 3 that the site gave no definite answer. agents.txt, another convention, is audited beside it\n" +
+			"and changes neither; --json leaves it out (see agentaudit agents).\n\n" +
 			"EXAMPLE\n   agentaudit audit shop.example --publication",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the report, version 3, and nothing else"},
@@ -39,7 +40,7 @@ func auditCommand(s streams) *cli.Command {
 			if _, err := newConfig(c, s); err != nil {
 				return err
 			}
-			client, err := newClient(c, fetch.Config{})
+			client, err := newClient(c, s, fetch.Config{})
 			if err != nil {
 				return err
 			}
@@ -52,14 +53,14 @@ func auditCommand(s streams) *cli.Command {
 			if c.Bool("no-retry") {
 				policy = worker.Retry{Never: true}
 			}
-			res, err := auditOne(c.Context, &audit.Auditor{Client: client}, target, policy, note)
+			res, err := auditOne(c.Context, &audit.Auditor{Client: client, Agents: !c.Bool("no-agents") && !c.Bool("json")}, target, policy, note)
 			if err != nil {
 				return err
 			}
 			if c.Bool("json") {
 				err = printJSON(s.Out, res.Report)
 			} else {
-				printResult(s.Out, res)
+				err = printResult(s.Out, res)
 			}
 			if err != nil {
 				return undone(err)

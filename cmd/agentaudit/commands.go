@@ -7,11 +7,15 @@ func commands(s streams) []*cli.Command {
 	return []*cli.Command{
 		demoCommand(s),
 		auditCommand(s),
+		agentsCommand(s),
 		runCommand(s),
 		batchesCommand(s),
 		resultsCommand(s),
 		retryCommand(s),
 		cancelCommand(s),
+		discoverCommand(s),
+		bundleCommand(s),
+		initCommand(s),
 		validateCommand(s),
 		textCommand(s),
 	}

@@ -65,6 +65,9 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool) 
 	for _, site := range sites {
 		site.build(n, site.host)
 	}
+	for host, d := range demoAgents() {
+		d.online(n.Site(host))
+	}
 	list := filepath.Join(dir, "demo-list.txt")
 	if err := os.WriteFile(list, []byte(demoList()), 0o600); err != nil {
 		return undone(err)
@@ -117,13 +120,18 @@ func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) 
 	}
 	sc := newScreen(r.s.Out)
 	about := map[string]string{}
+	declared := demoAgents()
 	for _, s := range sites {
-		about["https://"+s.host+"/agentic.json"] = s.about
+		words := s.about
+		if d := declared[s.host]; d.about != "" {
+			words += "; agents.txt: " + d.about
+		}
+		about["https://"+s.host+"/agentic.json"] = words
 	}
-	fmt.Fprintf(r.s.Out, "\n%s\n", sc.in("Every line of the list", bold))
+	fmt.Fprintf(r.s.Out, "\n%s\n", sc.in("Every line of the list: outcome, reason, site, verdict over agents.txt", bold))
 	err = st.EachResult(ctx, store.Filter{Batch: b.ID}, false, func(row store.Row) error {
 		name := strings.TrimSuffix(strings.TrimPrefix(row.Target, "https://"), "/agentic.json")
-		_, err := fmt.Fprintf(r.s.Out, "  %s  %-17s  %-20s  %s\n", pad(outcomeWord(sc, row.Outcome), string(row.Outcome), 10), row.Reason, name, sc.in(about[row.Target], dim))
+		_, err := fmt.Fprintf(r.s.Out, "  %s  %-17s  %-20s  %-9s  %s\n", pad(outcomeWord(sc, row.Outcome), string(row.Outcome), 10), row.Reason, name, row.Agents, sc.in(about[row.Target], dim))
 		return err
 	})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"agentaudit/fetch/fakenet"
 )
 
-// publication is what a site of the demo publishes: complete and right when
+// showcase is what a site of the demo publishes: complete and right when
 // made, and then changed by the site's own story before it goes online.
-type publication struct {
+type showcase struct {
 	// origin and dir say where the files are; dir ends in a slash.
 	origin, dir string
 	// profile is the JSON as a value, which stories may change.
@@ -37,8 +37,8 @@ const (
 	fileReadme = "README.md"
 )
 
-func newPublication(host string, value map[string]any) *publication {
-	return &publication{
+func newPublication(host string, value map[string]any) *showcase {
+	return &showcase{
 		origin: "https://" + host, dir: "/", profile: value, files: map[string]file{}, gone: map[string]bool{},
 		types: map[string]string{fileJSON: "application/json", fileText: "text/plain; charset=utf-8", fileReadme: "text/markdown; charset=utf-8"},
 	}
@@ -46,7 +46,7 @@ func newPublication(host string, value map[string]any) *publication {
 
 // newSite is the publication of a site with a start page, a documentation
 // page and, where operations are given, an API.
-func newSite(host, name, description string, operations ...string) *publication {
+func newSite(host, name, description string, operations ...string) *showcase {
 	origin := "https://" + host
 	p := newPublication(host, map[string]any{
 		"agentic": "1.1.0", "type": "site", "origin": origin, "name": name, "description": description,
@@ -61,12 +61,12 @@ func newSite(host, name, description string, operations ...string) *publication 
 }
 
 // document adds a retrieved resource and the file behind it.
-func (p *publication) document(kind, path, contentType, body string) {
+func (p *showcase) document(kind, path, contentType, body string) {
 	p.resource(kind, p.origin+path, "retrieved")
 	p.files[path] = file{contentType, body}
 }
 
-func (p *publication) resource(kind, url, availability string) {
+func (p *showcase) resource(kind, url, availability string) {
 	p.profile["resources"] = append(p.profile["resources"].([]any), map[string]any{
 		"kind": kind, "url": url, "source": p.origin + "/", "availability": availability,
 	})
@@ -74,7 +74,7 @@ func (p *publication) resource(kind, url, availability string) {
 
 // api adds an OpenAPI document with operations such as "GET /sailings
 // listSailings", and its index.
-func (p *publication) api(path string, operations ...string) {
+func (p *showcase) api(path string, operations ...string) {
 	paths := map[string]map[string]any{}
 	var index []any
 	for _, o := range operations {
@@ -93,7 +93,7 @@ func (p *publication) api(path string, operations ...string) {
 
 // newAction is the publication of a service that takes requests: one action,
 // bound to one OpenAPI document.
-func newAction(host, id, noun string) *publication {
+func newAction(host, id, noun string) *showcase {
 	p := newPublication(host, map[string]any{"agentic": "1.0.0", "origin": "https://" + host, "actions": []any{ticketAction(id, "/openapi.json", noun)}})
 	p.files["/openapi.json"] = file{"application/json", ticketAPI(noun, true)}
 	return p
@@ -146,10 +146,10 @@ func text(v any) string {
 	return b.String()
 }
 
-func (p *publication) url(name string) string { return p.origin + p.dir + name }
+func (p *showcase) url(name string) string { return p.origin + p.dir + name }
 
 // generate makes the files that the story has not set.
-func (p *publication) generate() {
+func (p *showcase) generate() {
 	if p.json == "" {
 		p.json = text(p.profile)
 	}
@@ -162,7 +162,7 @@ func (p *publication) generate() {
 }
 
 // index is the text index that the profile generates.
-func (p *publication) index(form textindex.Form) string {
+func (p *showcase) index(form textindex.Form) string {
 	doc, err := profile.Decode([]byte(text(p.profile)))
 	if err != nil {
 		panic(fmt.Sprintf("demo: %s: %v", p.origin, err))
@@ -179,12 +179,12 @@ func (p *publication) index(form textindex.Form) string {
 }
 
 // page is a README with the given links.
-func (p *publication) page(links ...string) string {
+func (p *showcase) page(links ...string) string {
 	return "# " + strings.TrimPrefix(p.origin, "https://") + "\n\nWhat we publish for agents, and where it is explained:\n\n- " + strings.Join(links, "\n- ") + "\n"
 }
 
 // online puts the files on a site of the fake internet.
-func (p *publication) online(s *fakenet.Site) {
+func (p *showcase) online(s *fakenet.Site) {
 	p.generate()
 	for name, body := range map[string]string{fileJSON: p.json, fileText: p.text, fileReadme: p.readme} {
 		if !p.gone[name] {

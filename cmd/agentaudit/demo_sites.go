@@ -20,7 +20,7 @@ type demoSite struct {
 }
 
 // published is a site that publishes p, changed by its story.
-func published(p func(host string) *publication, story func(p *publication)) func(*fakenet.Net, string) {
+func published(p func(host string) *showcase, story func(p *showcase)) func(*fakenet.Net, string) {
 	return func(n *fakenet.Net, host string) {
 		pub := p(host)
 		if story != nil {
@@ -35,19 +35,19 @@ func manner(set func(s *fakenet.Site)) func(*fakenet.Net, string) {
 	return func(n *fakenet.Net, host string) { set(n.Site(host)) }
 }
 
-func ferry(host string) *publication {
+func ferry(host string) *showcase {
 	return newSite(host, "Harbour Ferries", "Sailing times and seat bookings of a small island ferry line.",
 		"GET /sailings listSailings", "POST /bookings createBooking")
 }
 
-func library(host string) *publication {
+func library(host string) *showcase {
 	return newSite(host, "Lantern Library", "Opening hours, catalogue search and reservations of a town library.")
 }
 
-func helpdesk(host string) *publication { return newAction(host, "create-ticket", "ticket") }
+func helpdesk(host string) *showcase { return newAction(host, "create-ticket", "ticket") }
 
 // with changes a publication that is right otherwise.
-func with(base func(string) *publication, change func(p *publication)) func(*fakenet.Net, string) {
+func with(base func(string) *showcase, change func(p *showcase)) func(*fakenet.Net, string) {
 	return published(base, change)
 }
 
@@ -59,11 +59,11 @@ func demoSites() []demoSite {
 		{"helpdesk.example", "an action profile with its OpenAPI document", report.OutcomeSuccessful, report.ReasonComplete, published(helpdesk, nil)},
 		{"xn--fhre-loa.example", "a host name outside ASCII (fähre.example)", report.OutcomeSuccessful, report.ReasonComplete, published(ferry, nil)},
 		{"legacy.example", "the older form of agentic.txt is fine too", report.OutcomeSuccessful, report.ReasonComplete,
-			with(ferry, func(p *publication) { p.text = p.index(textindex.Legacy) })},
+			with(ferry, func(p *showcase) { p.text = p.index(textindex.Legacy) })},
 		{"tools.example", "an MCP server that is listed and not invoked", report.OutcomeSuccessful, report.ReasonComplete,
-			with(library, func(p *publication) { p.resource("mcp", "https://mcp.tools.example/mcp", "linked") })},
+			with(library, func(p *showcase) { p.resource("mcp", "https://mcp.tools.example/mcp", "linked") })},
 		{"lower.example", "a README that is called readme.md", report.OutcomeSuccessful, report.ReasonComplete,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				p.generate()
 				p.gone[fileReadme] = true
 				p.files["/readme.md"] = file{"text/markdown", p.readme}
@@ -72,23 +72,23 @@ func demoSites() []demoSite {
 		{"busy.example", "a server that asks to come back in a second", report.OutcomeSuccessful, report.ReasonComplete, busy},
 
 		{"notxt.example", "agentic.txt is missing", report.OutcomePartial, report.ReasonIncomplete,
-			with(ferry, func(p *publication) { p.gone[fileText] = true })},
+			with(ferry, func(p *showcase) { p.gone[fileText] = true })},
 		{"noreadme.example", "README.md is missing", report.OutcomePartial, report.ReasonIncomplete,
-			with(ferry, func(p *publication) { p.gone[fileReadme] = true })},
+			with(ferry, func(p *showcase) { p.gone[fileReadme] = true })},
 		{"nolinks.example", "a README without the links to the two projects", report.OutcomePartial, report.ReasonIncomplete,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				p.readme = p.page("[agentic.json](agentic.json)", "[agentic.txt](agentic.txt)")
 			})},
 		{"mediatype.example", "agentic.json served as text/plain", report.OutcomePartial, report.ReasonIncomplete,
-			with(library, func(p *publication) { p.types[fileJSON] = "text/plain" })},
+			with(library, func(p *showcase) { p.types[fileJSON] = "text/plain" })},
 		{"untyped.example", "agentic.txt served without a media type", report.OutcomePartial, report.ReasonIncomplete,
-			with(library, func(p *publication) { p.types[fileText] = "" })},
+			with(library, func(p *showcase) { p.types[fileText] = "" })},
 		{"webpage.example", "an HTML page where the README should be", report.OutcomePartial, report.ReasonIncomplete,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				p.readme, p.types[fileReadme] = "<!doctype html><title>Lantern Library</title>", "text/html"
 			})},
 		{"manydocs.example", "more documents than one audit reads", report.OutcomePartial, report.ReasonIncomplete,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				for _, path := range []string{"/a.md", "/b.md", "/c.md", "/d.md"} {
 					p.document("documentation", path, "text/markdown", "# "+path)
 				}
@@ -104,21 +104,21 @@ func demoSites() []demoSite {
 		{"zipped.example", "compressed although nobody asked", report.OutcomeFailed, report.ReasonRefused,
 			manner(func(s *fakenet.Site) { s.Path("/agentic.json", fakenet.Encoded("gzip", "\x1f\x8b")) })},
 		{"huge.example", "an agentic.json of more than 64 KiB", report.OutcomeFailed, report.ReasonRefused,
-			with(library, func(p *publication) { p.json = `{"agentic":"1.1.0","pad":"` + strings.Repeat("x", 65536) + `"}` })},
+			with(library, func(p *showcase) { p.json = `{"agentic":"1.1.0","pad":"` + strings.Repeat("x", 65536) + `"}` })},
 		{"intranet.example", "a name that leads into a private network", report.OutcomeFailed, report.ReasonRefused,
 			manner(func(s *fakenet.Site) { s.DNS(fakenet.Addresses("10.0.0.7")) })},
 		{"typo.example", "agentic.json with a comma too many", report.OutcomeFailed, report.ReasonInvalidProfile,
-			with(library, func(p *publication) { p.json = strings.Replace(text(p.profile), "\n}", ",\n}", 1) })},
+			with(library, func(p *showcase) { p.json = strings.Replace(text(p.profile), "\n}", ",\n}", 1) })},
 		{"twice.example", "a member that stands twice", report.OutcomeFailed, report.ReasonInvalidProfile,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				p.json = strings.Replace(text(p.profile), `"type": "site"`, "\"name\": \"Old name\",\n  \"type\": \"site\"", 1)
 			})},
 		{"schema.example", "a resource without an availability", report.OutcomeFailed, report.ReasonInvalidProfile,
-			with(library, func(p *publication) { delete(p.profile["resources"].([]any)[0].(map[string]any), "availability") })},
+			with(library, func(p *showcase) { delete(p.profile["resources"].([]any)[0].(map[string]any), "availability") })},
 		{"copied.example", "a profile copied from another site", report.OutcomeFailed, report.ReasonInvalidProfile,
-			with(library, func(p *publication) { p.json = text(library("library.example").profile) })},
+			with(library, func(p *showcase) { p.json = text(library("library.example").profile) })},
 		{"sixapis.example", "actions bound to six OpenAPI documents", report.OutcomeFailed, report.ReasonInvalidProfile,
-			with(helpdesk, func(p *publication) {
+			with(helpdesk, func(p *showcase) {
 				var actions []any
 				for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
 					actions = append(actions, ticketAction(n, "/"+n+".json", "ticket"))
@@ -126,25 +126,25 @@ func demoSites() []demoSite {
 				p.profile["actions"] = actions
 			})},
 		{"renamed.example", "an operation that was renamed in the API", report.OutcomeFailed, report.ReasonAPIMismatch,
-			with(ferry, func(p *publication) {
+			with(ferry, func(p *showcase) {
 				p.files["/openapi.json"] = file{"application/json", strings.Replace(p.files["/openapi.json"].body, "listSailings", "getSailings", 1)}
 			})},
 		{"noapi.example", "an OpenAPI document that is gone", report.OutcomeFailed, report.ReasonAPIMismatch,
-			with(helpdesk, func(p *publication) { delete(p.files, "/openapi.json") })},
+			with(helpdesk, func(p *showcase) { delete(p.files, "/openapi.json") })},
 		{"optional.example", "an Idempotency-Key that is not required", report.OutcomeFailed, report.ReasonAPIMismatch,
-			with(helpdesk, func(p *publication) {
+			with(helpdesk, func(p *showcase) {
 				p.files["/openapi.json"] = file{"application/json", ticketAPI("ticket", false)}
 			})},
 		{"lostdocs.example", "a documentation page that is gone", report.OutcomeFailed, report.ReasonBrokenDocument,
-			with(library, func(p *publication) { delete(p.files, "/docs") })},
+			with(library, func(p *showcase) { delete(p.files, "/docs") })},
 		{"stale.example", "agentic.txt of an older profile", report.OutcomeFailed, report.ReasonTextConflict,
-			with(ferry, func(p *publication) {
+			with(ferry, func(p *showcase) {
 				p.text = strings.Replace(p.index(textindex.Publication), "Harbour Ferries", "Harbor Ferries", 1)
 			})},
 		{"windows.example", "agentic.txt with CRLF line ends", report.OutcomeFailed, report.ReasonTextConflict,
-			with(library, func(p *publication) { p.text = strings.ReplaceAll(p.index(textindex.Publication), "\n", "\r\n") })},
+			with(library, func(p *showcase) { p.text = strings.ReplaceAll(p.index(textindex.Publication), "\n", "\r\n") })},
 		{"wronglink.example", "a README that links to another site's files", report.OutcomeFailed, report.ReasonReadmeConflict,
-			with(library, func(p *publication) {
+			with(library, func(p *showcase) {
 				p.readme = p.page("[agentic.json](https://library.example/agentic.json)", "[agentic.txt](https://library.example/agentic.txt)", "[Agentic](https://ruagentic.org)", "[RUAGENTIC](https://ruagentic.com)")
 			})},
 		{"expired.example", "a certificate that has expired", report.OutcomeFailed, report.ReasonBadCertificate,

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agentaudit/audit/agentstxt"
 )
 
 // The demo finds at each of its sites what the site was built to show, and
@@ -25,9 +27,10 @@ func TestDemo(t *testing.T) {
 	type row struct {
 		Line                    int64
 		Target, Outcome, Reason string
-		Detail                  string
+		Detail, Agents          string
 		Attempts                int
 		Report, Evidence        json.RawMessage
+		AgentsReport            struct{ Verdict string }
 	}
 	byTarget := map[string]row{}
 	lines := 0
@@ -53,6 +56,26 @@ func TestDemo(t *testing.T) {
 		}
 		if !strings.Contains(out, s.about) {
 			t.Errorf("the demo does not tell that %s is about %q", s.host, s.about)
+		}
+	}
+	// Who gives no answer, or leads elsewhere, has no verdict over agents.txt;
+	// who has no file has "absent".
+	unclear := []string{"moved.example", "intranet.example", "expired.example", "nobody.example", "wall.example", "login.example", "broken.example",
+		"silent.example", "closed.example", "nodns.example"}
+	declared := demoAgents()
+	for _, s := range sites {
+		want := agentstxt.VerdictAbsent
+		if d, ok := declared[s.host]; ok {
+			want = d.verdict
+			if !strings.Contains(out, d.about) {
+				t.Errorf("the demo does not tell that the agents.txt of %s is about %q", s.host, d.about)
+			}
+		} else if slices.Contains(unclear, s.host) {
+			want = agentstxt.VerdictUnchecked
+		}
+		r := byTarget["https://"+s.host+"/agentic.json"]
+		if r.Agents != string(want) || r.AgentsReport.Verdict != r.Agents {
+			t.Errorf("agents.txt of %s is %q, its report says %q; want %s", s.host, r.Agents, r.AgentsReport.Verdict, want)
 		}
 	}
 	for host, attempts := range map[string]int{"flaky.example": 2, "busy.example": 2, "nobody.example": 2, "expired.example": 2, "broken.example": 3, "wall.example": 1, "ferries.example": 1} {
@@ -92,7 +115,7 @@ func TestResultsOfDemo(t *testing.T) {
 		rows int
 	}{
 		{"--outcome failed", 21}, {"--reason unreachable", 3}, {"--check readme:json", 1}, {"--check api", 2}, {"--host ferries.example", 2},
-		{"--outcome partial --check txt", 1}, {"--search ferr", 2}, {"--limit 7", 7}, {"--outcome cancelled", 0},
+		{"--outcome partial --check txt", 1}, {"--agents valid", 4}, {"--agents invalid --outcome successful", 3}, {"--search ferr", 2}, {"--limit 7", 7}, {"--outcome cancelled", 0},
 	} {
 		code, out, _ := results(append(strings.Fields(c.args), "--format", "csv")...)
 		if got := strings.Count(out, "\n") - 1; code != 0 || got != c.rows {

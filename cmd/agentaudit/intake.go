@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"agentaudit/audit/sitelist"
 	"agentaudit/store"
@@ -124,35 +126,59 @@ func (o listOptions) rereadable() bool {
 	return true
 }
 
-// intake reads all lists into a batch, chunk by chunk. Trouble with one list
-// ends the intake with an error; progress is told the number of lines so far.
+// intake reads all lists into a batch, chunk by chunk: while one chunk is
+// stored the next is read. Trouble with one list ends the intake with an
+// error; progress is told the number of lines so far.
 func (o listOptions) intake(ctx context.Context, st *store.Store, id store.BatchID, stdin io.Reader, progress func(lines int64)) error {
-	in := &intaker{ctx: ctx, st: st, id: id, progress: progress, chunk: make([]store.Line, 0, store.IntakeChunk)}
+	g, ctx := errgroup.WithContext(ctx)
+	chunks := make(chan []store.Line)
+	// Chunks are used again and again, so that memory does not grow.
+	free := make(chan []store.Line, 2)
+	free <- make([]store.Line, 0, store.IntakeChunk)
+	free <- make([]store.Line, 0, store.IntakeChunk)
+	g.Go(func() error {
+		defer close(chunks)
+		in := &intaker{ctx: ctx, chunks: chunks, free: free}
+		return in.read(o, stdin)
+	})
+	g.Go(func() error {
+		var lines int64
+		for chunk := range chunks {
+			if _, err := st.AddLines(ctx, id, chunk); err != nil {
+				return fmt.Errorf("cannot store the list: %w", err)
+			}
+			lines += int64(len(chunk))
+			clear(chunk)
+			free <- chunk[:0]
+			if progress != nil {
+				progress(lines)
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// intaker reads lists into chunks.
+type intaker struct {
+	ctx    context.Context
+	chunks chan<- []store.Line
+	free   <-chan []store.Line
+	chunk  []store.Line
+}
+
+func (in *intaker) read(o listOptions, stdin io.Reader) error {
 	for i, name := range o.Files {
 		if err := in.file(i, name, stdin, o.Read); err != nil {
 			return err
 		}
 	}
 	if len(o.Sites) > 0 {
-		for line, err := range sitelist.ReadArgs(o.Sites) {
-			if err == nil {
-				err = in.add(len(o.Files), line)
-			}
-			if err != nil {
-				return err
-			}
+		if err := in.lines(len(o.Files), sitelist.ReadArgs(o.Sites)); err != nil {
+			return err
 		}
 	}
 	return in.flush()
-}
-
-type intaker struct {
-	ctx      context.Context
-	st       *store.Store
-	id       store.BatchID
-	progress func(int64)
-	chunk    []store.Line
-	lines    int64
 }
 
 func (in *intaker) file(source int, name string, stdin io.Reader, opt sitelist.Options) error {
@@ -165,14 +191,18 @@ func (in *intaker) file(source int, name string, stdin io.Reader, opt sitelist.O
 		defer closer.Close()
 		src = file
 	}
-	for line, err := range sitelist.Read(in.ctx, src, opt) {
-		if err == nil {
-			err = in.add(source, line)
-		}
+	return in.lines(source, sitelist.Read(in.ctx, src, opt))
+}
+
+func (in *intaker) lines(source int, lines iter.Seq2[sitelist.Line, error]) error {
+	for line, err := range lines {
 		if bad, ok := errors.AsType[*sitelist.Error](err); ok {
 			// The lines before the trouble are good, but a list must not be
 			// audited by halves unnoticed: the caller drops the batch.
 			return usagef("%v", bad)
+		}
+		if err == nil {
+			err = in.add(source, line)
 		}
 		if err != nil {
 			return err
@@ -194,6 +224,13 @@ func (in *intaker) add(source int, l sitelist.Line) error {
 	if l.ReadmeURL != nil {
 		line.Readme = l.ReadmeURL.String()
 	}
+	if in.chunk == nil {
+		select {
+		case in.chunk = <-in.free:
+		case <-in.ctx.Done():
+			return in.ctx.Err()
+		}
+	}
 	in.chunk = append(in.chunk, line)
 	if len(in.chunk) == cap(in.chunk) {
 		return in.flush()
@@ -205,13 +242,11 @@ func (in *intaker) flush() error {
 	if len(in.chunk) == 0 {
 		return nil
 	}
-	if _, err := in.st.AddLines(in.ctx, in.id, in.chunk); err != nil {
-		return fmt.Errorf("cannot store the list: %w", err)
+	select {
+	case in.chunks <- in.chunk:
+	case <-in.ctx.Done():
+		return in.ctx.Err()
 	}
-	in.lines += int64(len(in.chunk))
-	in.chunk = in.chunk[:0]
-	if in.progress != nil {
-		in.progress(in.lines)
-	}
+	in.chunk = nil
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // printResult shows one audit to people: the verdict first, then what is
 // wrong, the most important first, each with what to do about it.
-func printResult(w io.Writer, res *report.Result) {
+func printResult(w io.Writer, res *report.Result) error {
 	s := newScreen(w)
 	r := res.Report
 	fmt.Fprintf(w, "%s  %s\n", outcomeBadge(s, res.Outcome), s.in(clean(r.ProfileURL), bold))
@@ -66,6 +66,7 @@ func printResult(w io.Writer, res *report.Result) {
 	for _, f := range r.Publication.Files {
 		fmt.Fprintf(w, "  %-13s %s  %s\n", f.Name, fileStatus(s, f.Status), clean(f.URL))
 	}
+	return printAgentsBeside(s, res)
 }
 
 // fold leaves out checks that only repeat what the first one says: where a

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
+	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/report"
 	"agentaudit/store"
 )
@@ -32,6 +33,7 @@ func resultsCommand(s streams) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "outcome", Usage: "only `OUTCOME`: successful, partial, failed, unchecked or cancelled"},
 			&cli.StringFlag{Name: "reason", Usage: "only `REASON`, as in missing-profile"},
+			&cli.StringFlag{Name: "agents", Usage: "only sites whose agents.txt is `VERDICT`: valid, invalid, other, absent or unchecked"},
 			&cli.StringFlag{Name: "check", Usage: "only where check `ID` fails or warns; api and resource stand for all of their kind"},
 			&cli.StringFlag{Name: "host", Usage: "only sites on `HOST`"},
 			&cli.StringFlag{Name: "label", Usage: "only entries with `LABEL`"},
@@ -83,13 +85,17 @@ func resultsCommand(s streams) *cli.Command {
 func newFilter(c *cli.Context) (store.Filter, error) {
 	f := store.Filter{
 		Outcome: report.Outcome(c.String("outcome")), Reason: report.Reason(c.String("reason")), Check: c.String("check"),
-		Host: c.String("host"), Label: c.String("label"), ID: c.String("id"), Tag: c.String("tag"), Text: c.String("search"),
+		Agents: c.String("agents"),
+		Host:   c.String("host"), Label: c.String("label"), ID: c.String("id"), Tag: c.String("tag"), Text: c.String("search"),
 	}
 	if f.Outcome != "" && f.Outcome != store.Cancelled && !slices.Contains(report.Outcomes, f.Outcome) {
 		return f, usagef("--outcome %q: use successful, partial, failed, unchecked or cancelled", clean(string(f.Outcome)))
 	}
 	if f.Reason != "" && !slices.Contains(report.Reasons, f.Reason) {
 		return f, usagef("--reason %q is not a reason; there are %s", clean(string(f.Reason)), list(report.Reasons))
+	}
+	if v := agentstxt.Verdict(f.Agents); v != "" && !slices.Contains(agentstxt.Verdicts, v) {
+		return f, usagef("--agents %q: use valid, invalid, other, absent or unchecked", clean(f.Agents))
 	}
 	if c.IsSet("limit") && c.Int("limit") < 1 {
 		return f, usagef("--limit must be at least 1")
@@ -200,11 +206,14 @@ func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, s
 		_, err = fmt.Fprintf(s.Out, "%s\n", parts.Report)
 		return err
 	}
-	res := report.Result{Outcome: page.Rows[i].Outcome, Reason: page.Rows[i].Reason, Detail: page.Rows[i].Detail, Report: &report.Report{}}
+	res := report.Result{Outcome: page.Rows[i].Outcome, Reason: page.Rows[i].Reason, Detail: page.Rows[i].Detail, Report: &report.Report{},
+		AgentsVerdict: page.Rows[i].Agents, Agents: parts.Agents}
 	if err := json.Unmarshal(parts.Report, res.Report); err != nil {
 		return undone(fmt.Errorf("the stored report cannot be read: %w", err))
 	}
-	printResult(s.Out, &res)
+	if err := printResult(s.Out, &res); err != nil {
+		return undone(err)
+	}
 	return nil
 }
 

@@ -125,7 +125,8 @@ func instant(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// table shows one line a result: what it is about, the outcome, why.
+// table shows one line a result: what it is about, the outcome, why, and the
+// verdict over agents.txt.
 type table struct {
 	s      *screen
 	header bool
@@ -136,11 +137,12 @@ func newTable(w io.Writer) rowWriter { return &table{s: newScreen(w)} }
 func (o *table) Write(r store.Row) error {
 	// The reason has room for the longest word, the target for most; what is
 	// left of the line goes to the detail.
-	const outcomes, reasons = 10, 17
-	targets := min(46, o.s.width-outcomes-reasons-6)
+	const outcomes, reasons, verdicts, details = 10, 17, 9, 24
+	const fixed = outcomes + reasons + verdicts + 8
+	targets := max(20, min(46, o.s.width-fixed-details))
 	if !o.header {
 		o.header = true
-		if _, err := fmt.Fprintln(o.s.w, o.s.in(fmt.Sprintf("%-*s  %-*s  %-*s  %s", outcomes, "OUTCOME", reasons, "REASON", targets, "TARGET", "DETAIL"), bold)); err != nil {
+		if _, err := fmt.Fprintln(o.s.w, o.s.in(fmt.Sprintf("%-*s  %-*s  %-*s  %-*s  %s", outcomes, "OUTCOME", reasons, "REASON", targets, "TARGET", verdicts, "AGENTS", "DETAIL"), bold)); err != nil {
 			return err
 		}
 	}
@@ -148,9 +150,9 @@ func (o *table) Write(r store.Row) error {
 	if r.Label != "" {
 		name = r.Label + " (" + name + ")"
 	}
-	room := max(o.s.width-outcomes-reasons-targets-6, 24)
-	_, err := fmt.Fprintf(o.s.w, "%s  %-*s  %-*s  %s\n", pad(outcomeWord(o.s, r.Outcome), string(r.Outcome), outcomes),
-		reasons, r.Reason, targets, cut(clean(name), targets), cut(clean(r.Detail), room))
+	room := max(o.s.width-fixed-targets, details)
+	_, err := fmt.Fprintf(o.s.w, "%s  %-*s  %-*s  %-*s  %s\n", pad(outcomeWord(o.s, r.Outcome), string(r.Outcome), outcomes),
+		reasons, r.Reason, targets, cut(clean(name), targets), verdicts, clean(r.Agents), cut(clean(r.Detail), room))
 	return err
 }
 

@@ -21,6 +21,17 @@ import (
 // with it.
 type batchOptions struct {
 	List listOptions `json:"list"`
+	// NoAgents leaves agents.txt out of the audits of the batch.
+	NoAgents bool `json:"noAgents,omitempty"`
+}
+
+// optionsOf reads the options of a batch.
+func optionsOf(b *store.Batch) (batchOptions, error) {
+	var o batchOptions
+	if err := json.Unmarshal(b.Options, &o); err != nil {
+		return o, undone(fmt.Errorf("batch %s: its options cannot be read: %w", b.ID, err))
+	}
+	return o, nil
 }
 
 func runCommand(s streams) *cli.Command {
@@ -66,6 +77,7 @@ type runner struct {
 	failOn      string
 	quiet       bool
 	retries     worker.Retry
+	noAgents    bool
 	// hints are the commands that the summary names.
 	hints bool
 }
@@ -113,10 +125,11 @@ func (r *runner) configure(c *cli.Context) error {
 	if c.Bool("no-retry") {
 		r.retries = worker.Retry{Never: true}
 	}
-	if _, err = newClient(c, fetch.Config{}); err != nil {
+	r.noAgents = c.Bool("no-agents")
+	if _, err = newClient(c, r.s, fetch.Config{}); err != nil {
 		return err
 	}
-	r.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, cfg) }
+	r.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, r.s, cfg) }
 	return nil
 }
 
@@ -175,7 +188,7 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, undone(err)
 	}
-	options, err := json.Marshal(batchOptions{List: r.list})
+	options, err := json.Marshal(batchOptions{List: r.list, NoAgents: r.noAgents})
 	if err != nil {
 		return nil, undone(err)
 	}
@@ -230,9 +243,9 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 	}
 	switch b.State {
 	case store.StateIntake:
-		var options batchOptions
-		if err := json.Unmarshal(b.Options, &options); err != nil {
-			return nil, undone(fmt.Errorf("batch %s: its options cannot be read: %w", b.ID, err))
+		options, err := optionsOf(b)
+		if err != nil {
+			return nil, err
 		}
 		r.list = options.List
 		if !r.list.rereadable() {

@@ -1,0 +1,105 @@
+package discovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"agentaudit/audit/profile"
+)
+
+func siteOf(t *testing.T, text string) *profile.Site {
+	t.Helper()
+	doc, err := profile.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := doc.Validate(profile.Options{})
+	if err := v.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return v.Profile.(*profile.Site)
+}
+
+func driftWeb(operations string) map[string]answer {
+	return map[string]answer{
+		"/":             pageOf(`<title>A</title><a href="/docs/a">a</a>`),
+		"/docs/a":       pageOf("a"),
+		"/openapi.json": jsonOf(`{"openapi":"3.1.0","paths":{` + operations + `}}`),
+	}
+}
+
+func TestAFreshProfileHasNoDrift(t *testing.T) {
+	r := newWeb(driftWeb(`"/a":{"get":{}}`)).mustScan(t, Options{})
+	if d := Compare(siteOf(t, r.Files.JSON), r); !d.Empty() {
+		t.Errorf("drift %s", asJSON(t, d))
+	}
+}
+
+func TestDriftNamesWhatChanged(t *testing.T) {
+	before := newWeb(driftWeb(`"/a":{"get":{}},"/b":{"get":{},"post":{}}`)).mustScan(t, Options{})
+	now := driftWeb(`"/c":{"put":{}},"/b":{"get":{}}`)
+	now["/"] = pageOf(`<a href="/docs/a">a</a><a href="https://tools.example/mcp">m</a><a href="/v2/openapi.json">v2</a>`)
+	now["/docs/a"] = answer{status: 410}
+	now["/v2/openapi.json"] = jsonOf(`{"openapi":"3.0.0","paths":{}}`)
+	after := newWeb(now).mustScan(t, Options{})
+	d := Compare(siteOf(t, before.Files.JSON), after)
+	const doc = site + "/openapi.json"
+	want := Drift{
+		OperationsAdded:     []DriftOperation{{doc, "PUT", "/c"}},
+		OperationsGone:      []DriftOperation{{doc, "GET", "/a"}, {doc, "POST", "/b"}},
+		ConnectionsUnlisted: []Source{{profile.KindMCP, "https://tools.example/mcp", site + "/", profile.Linked, "m"}},
+		DocumentsUnlisted:   []Source{{profile.KindOpenAPI, site + "/v2/openapi.json", site + "/", profile.Retrieved, "v2"}},
+		DocumentsVanished:   []Source{{profile.KindDocumentation, site + "/docs/a", site + "/", profile.Retrieved, "a"}},
+	}
+	if asJSON(t, d) != asJSON(t, want) {
+		t.Errorf("got  %s\nwant %s", asJSON(t, d), asJSON(t, want))
+	}
+	// A report that was kept as JSON still tells most of it.
+	var kept Report
+	if err := json.Unmarshal([]byte(asJSON(t, after)), &kept); err != nil {
+		t.Fatal(err)
+	}
+	if again := Compare(siteOf(t, before.Files.JSON), &kept); asJSON(t, again) != asJSON(t, want) {
+		t.Errorf("from JSON: %s", asJSON(t, again))
+	}
+}
+
+func TestWhatTheScanDidNotSeeIsNoDrift(t *testing.T) {
+	before := newWeb(driftWeb(`"/a":{"get":{}}`)).mustScan(t, Options{})
+	now := driftWeb(`"/a":{"get":{}}`)
+	now["/openapi.json"] = answer{err: errReset}
+	now["/docs/a"] = answer{status: 503}
+	if d := Compare(siteOf(t, before.Files.JSON), newWeb(now).mustScan(t, Options{})); !d.Empty() {
+		t.Errorf("drift %s", asJSON(t, d))
+	}
+}
+
+func TestAnIndexThatWasCutIsNoDrift(t *testing.T) {
+	var many []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf(`"/%d":{"get":{}}`, i))
+	}
+	r := newWeb(driftWeb(strings.Join(many, ","))).mustScan(t, Options{})
+	p := siteOf(t, r.Files.JSON)
+	if n := len(p.APIs[0].Operations); n != profile.MaxOperations {
+		t.Fatalf("%d operations", n)
+	}
+	if d := Compare(p, r); !d.Empty() {
+		t.Errorf("drift %.300s", asJSON(t, d))
+	}
+	// Shortened for size.
+	for i := range many {
+		many[i] = fmt.Sprintf(`"/%d%s":{"get":{}}`, i, strings.Repeat("p", 480))
+	}
+	r = newWeb(driftWeb(strings.Join(many, ","))).mustScan(t, Options{})
+	if d := Compare(siteOf(t, r.Files.JSON), r); !d.Empty() {
+		t.Errorf("drift %.300s", asJSON(t, d))
+	}
+	// An index that is short for no such reason has drifted.
+	p.APIs[0].Operations = p.APIs[0].Operations[:100]
+	if d := Compare(p, r); len(d.OperationsAdded) == 0 {
+		t.Error("no drift")
+	}
+}
