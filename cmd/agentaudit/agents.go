@@ -166,7 +166,8 @@ func localAgents(c *cli.Context) (*declared, error) {
 		if !c.IsSet(flag) {
 			return nil, nil
 		}
-		body, err := readBounded(c.String(flag), agentstxt.MaxBody, "a declaration")
+		// A file that is too large gets a check that says so.
+		body, err := readBeyond(c.String(flag), agentstxt.MaxBody, "a declaration")
 		return &agentstxt.LocalFile{Name: c.String(flag), Body: body}, err
 	}
 	text, err1 := read("file")

@@ -127,6 +127,13 @@ func TestAgentsOfLocalFiles(t *testing.T) {
 	if code, out, _ := command(t, "agents", "--file", text, "--json-file", broken, "--json"); code != exitObjects || !strings.Contains(out, `"agents:json"`) {
 		t.Errorf("exit %d, %s", code, out)
 	}
+	big := writeFile(t, dir, "big.txt", strings.Repeat("x", agentstxt.MaxBody+1))
+	if code, out, _ := command(t, "agents", "--file", big); code != exitObjects || !strings.Contains(out, "agents:too-large") {
+		t.Errorf("too large: exit %d, %s", code, out)
+	}
+	if code, _, errs := command(t, "agents", "convert", big); code != exitUsage || !strings.Contains(errs, "over the limit") {
+		t.Errorf("convert of a file that is too large: exit %d, %s", code, errs)
+	}
 	hostile := writeFile(t, dir, "hostile.txt", "Spec-Version: 1.0\x1b[31m\nSite-Name: \x1b]0;x\x07\nDisallow: x\u202e\x1b[2J\nCapability: \x1b[1m\n")
 	if _, out, errs := command(t, "agents", "--file", hostile); strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
 		t.Errorf("control characters reach the terminal: %q", out+errs)
@@ -259,7 +266,8 @@ func TestAgentsUse(t *testing.T) {
 		"agents a.example --who x":                       "belong together",
 		"agents a.example --who x --can nonsense":        "--can",
 		"agents ftp://a.example":                         "only https URLs",
-		"agents a.example --jsn":                         "did you mean --json?",
+		"agents a.example --jsn":                         "agentaudit agents has no flag --jsn; did you mean --json?",
+		"agents convert x --tpo json":                    "agentaudit agents convert has no flag --tpo",
 		"results --agents fine":                          "--agents",
 	} {
 		code, out, errs := command(t, strings.Fields(args)...)

@@ -108,7 +108,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		where := "agentaudit"
 		if c.Command != nil && c.Command.Name != "" && c.Command.Name != c.App.Name {
 			flags = append(append([]cli.Flag{}, c.Command.Flags...), flags...)
-			where = "agentaudit " + c.Command.FullName()
+			where = c.Command.HelpName
 		}
 		msg = fmt.Sprintf("%s has no flag --%s", where, clean(strings.TrimLeft(name, "-")))
 		if near := cli.SuggestFlag(flags, strings.TrimLeft(name, "-"), false); near != "" {

@@ -34,6 +34,16 @@ func writeNew(path string, data []byte) error {
 // readBounded reads a local file of at most most bytes. A file beyond that is
 // an error of input that says so.
 func readBounded(path string, most int64, what string) ([]byte, error) {
+	data, err := readBeyond(path, most, what)
+	if err == nil && int64(len(data)) > most {
+		return nil, usagef("%s is over the limit of %d bytes for %s; shorten it", clean(path), most, what)
+	}
+	return data, err
+}
+
+// readBeyond reads a local file, of one that is larger than most bytes one
+// byte more than that: enough to see that it is.
+func readBeyond(path string, most int64, what string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usagef("cannot read %s: %w", what, err)
@@ -42,9 +52,6 @@ func readBounded(path string, most int64, what string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, usagef("cannot read %s: %w", what, err)
-	}
-	if int64(len(data)) > most {
-		return nil, usagef("%s is over the limit of %d bytes for %s; shorten it", clean(path), most, what)
 	}
 	return data, nil
 }
