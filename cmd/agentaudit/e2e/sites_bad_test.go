@@ -52,7 +52,7 @@ var badSites = []group{
 		{name: "to plain http", detail: "302", set: whole(fakenet.Redirect(302, "http://untouched.example/agentic.json"))},
 		{name: "to a private address", detail: "303", set: whole(fakenet.Redirect(303, "https://192.168.0.1/agentic.json"))},
 		{name: "to metadata", detail: "307", set: whole(fakenet.Redirect(307, "http://169.254.169.254/latest/meta-data/"))},
-		{name: "to itself", detail: "308", set: func(s *setup) { s.h.whole = fakenet.Redirect(308, "https://"+s.h.name+"/agentic.json") }},
+		{name: "to itself", bases: "p", detail: "308", set: withJSON(instead(fakenet.Redirect(308, "agentic.json")))},
 		{name: "to nowhere", detail: "304", set: whole(fakenet.Redirect(304, ""))},
 		{name: "choices", detail: "300", set: whole(fakenet.Redirect(300, "/other"))},
 		{name: "to another port", bases: "pia", set: withJSON(instead(fakenet.Redirect(301, "https://untouched.example:8443/agentic.json")))},

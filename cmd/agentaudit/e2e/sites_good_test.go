@@ -33,8 +33,8 @@ var goodSites = group{report.OutcomeSuccessful, report.ReasonComplete, append([]
 		s.line = "https://" + s.h.name + "/shops/by-the-sea/"
 	}},
 	{name: "under another name", bases: "pia", set: func(s *setup) {
-		s.p.dir, s.p.name = "/.well-known/", "agents.json"
-		s.line = s.h.name + "/.well-known/agents.json"
+		s.p.dir, s.p.name = "/.well-known/", "bakery.json"
+		s.line = s.h.name + "/.well-known/bakery.json"
 	}},
 	{name: "spelled in another way", bases: "pia", set: func(s *setup) {
 		s.line = "  HTTPS://" + strings.ToUpper(s.h.name) + ":443\\x/../%61gentic.json/../agentic.json#"
