@@ -283,7 +283,10 @@ func (s *Store) ExpireLeases(ctx context.Context) (int64, error) {
 // for the sole owner of a store at its start: nobody can hold them any more.
 // It returns how many runs were under way.
 func (s *Store) ResetRunning(ctx context.Context) (int64, error) {
-	return s.putBack(ctx, `state = 'running' AND $1 = $1`, `UPDATE runs SET state = 'queued', enqueued_at = 0 WHERE state = 'enqueued'`)
+	// The token grows also for runs that were only enqueued: a task that a
+	// dead process had taken and not yet claimed still stands in Redis under
+	// the old one, and a new task of the same name would wait for it.
+	return s.putBack(ctx, `state = 'running' AND $1 = $1`, `UPDATE runs SET state = 'queued', enqueued_at = 0, token = token + 1 WHERE state = 'enqueued'`)
 }
 
 func (s *Store) putBack(ctx context.Context, which string, also ...string) (int64, error) {

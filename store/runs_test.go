@@ -302,6 +302,16 @@ func testResetRunning(t *testing.T, open opener) {
 	if n := must[int64](t)(s.ResetRunning(ctx)); n != 1 {
 		t.Fatalf("%d runs were under way, want 1", n)
 	}
+	// A task of the dead process may still stand in Redis: the same run gets
+	// a task of another name.
+	for _, again := range take(t, s, 3) {
+		for _, before := range due {
+			if again == before {
+				t.Errorf("run %s is handed out under its old token %d", again.Run, again.Token)
+			}
+		}
+	}
+	must[int64](t)(s.ResetRunning(ctx))
 	finishAll(t, s, report.OutcomeFailed, report.ReasonMissingProfile)
 	if b = must[*store.Batch](t)(s.Batch(ctx, b.ID)); b.State != store.StateFinished || b.Done() != 3 {
 		t.Fatalf("after the second start: %+v", b)
