@@ -254,13 +254,15 @@ func TestPlans(t *testing.T) {
 		{Host: "a.example"}, {Label: "l"}, {ID: "i"}, {Tag: "t"}, {Text: "a"}, {Host: "h", Tag: "t", Check: "json", Outcome: report.OutcomeFailed},
 	} {
 		f.Batch = b.ID
-		q, err := newPageQuery(b, f, position{}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := &view{batch: 1_790_000_000_000, f: f, facets: facetsOf(f), byText: f.Text != ""}
+		q := v.query(position{}, &position{entry: 9, word: "z"}, true)
 		plan := explainPlan(t, s.read, `SELECT x.entry FROM `+q.from+` WHERE `+strings.Join(q.where, " AND ")+` ORDER BY `+q.order+` LIMIT 50`, q.args...)
 		if strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%+v:\n%s", f, plan)
+		}
+		// One index finds the candidates, and no others are looked at.
+		if driver := strings.SplitN(plan, "\n", 2)[0]; len(v.facets) > 0 && strings.Contains(driver, "w USING PRIMARY KEY (batch=?)") || strings.Contains(driver, "(batch=? AND entry") && len(v.facets) > 0 {
+			t.Errorf("%+v is driven by %s", f, driver)
 		}
 	}
 	for _, q := range []string{sqlEntries, sqlClaimRead, sqlDone, sqlSiteRead, sqlSiteHistory,
@@ -278,10 +280,7 @@ func TestPlans(t *testing.T) {
 	}
 	// Each of these runs once for every site: to read all entries of the batch
 	// there makes a long list quadratic, and no scan shows in the plan.
-	q, err := newPageQuery(b, Filter{Batch: b.ID, Run: RunID(b.ID + "-1")}, position{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := (&view{batch: 1_790_000_000_000, run: 1}).query(position{}, nil, false)
 	for _, plan := range []string{
 		explainPlan(t, s.read, sqlEntries, 1, 1),
 		explainPlan(t, s.read, `SELECT x.entry FROM `+q.from+` WHERE `+strings.Join(q.where, " AND ")+` ORDER BY `+q.order, q.args...),

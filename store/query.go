@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -26,112 +25,132 @@ func (q *pageQuery) arg(v any) string {
 
 func (q *pageQuery) and(cond string) { q.where = append(q.where, cond) }
 
-// newPageQuery chooses the index that drives the query: the filter that leaves
-// the fewest rows comes first, the others look at each of these. CROSS JOIN
-// keeps SQLite at this order; PostgreSQL chooses for itself.
-func newPageQuery(b *Batch, f Filter, pos position, full bool) (*pageQuery, error) {
-	q := &pageQuery{full: full, found: "''"}
-	batch, err := b.ID.number()
-	if err != nil {
-		return nil, err
+func (q *pageQuery) pick(alias string, x facet, batch string) string {
+	cond := alias + `.batch = ` + batch
+	for i, c := range x.columns {
+		cond += ` AND ` + alias + `.` + c + ` = ` + q.arg(x.values[i])
 	}
-	id := q.arg(batch)
-	rest := `CROSS JOIN entries e CROSS JOIN runs r LEFT JOIN results s ON s.batch = x.batch AND s.run = x.run AND x.outcome <> 'cancelled'`
-	if full {
-		rest += ` LEFT JOIN reports p ON p.batch = x.batch AND p.run = x.run AND x.outcome <> 'cancelled'`
-	}
-	type word struct{ kind, word string }
-	var words []word
-	for _, w := range []word{{kindHost, strings.ToLower(f.Host)}, {kindRef, lowerASCII(f.ID)}, {kindLabel, lowerASCII(f.Label)}, {kindTag, f.Tag}} {
-		if w.word != "" {
-			words = append(words, w)
-		}
-	}
-	driver := "x.entry"
-	switch {
-	case f.Run != "":
-		of, run, err := f.Run.numbers()
-		if err != nil || of != batch {
-			return nil, fmt.Errorf("run %s of batch %s: %w", f.Run, b.ID, ErrNotFound)
-		}
-		driver = "w.entry"
-		n := q.arg(run)
-		q.from = `(SELECT entry FROM runs WHERE batch = ` + id + ` AND n = ` + n +
-			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + id + ` AND run = ` + n + ` AND dup = true) w CROSS JOIN entry_results x ` + rest
-	case f.Text != "":
-		text := lowerASCII(f.Text)
-		driver, q.found = "w.entry", "w.word"
-		q.from = `entry_words w CROSS JOIN entry_results x ` + rest
-		q.and(`w.batch = ` + id + ` AND w.kind = ` + q.arg(textKinds[pos.kind]))
-		from := text
-		if pos.word != "" {
-			from = pos.word
-		}
-		// The bound on word alone lets the index start there.
-		word := q.arg(from)
-		q.and(`w.word >= ` + word + ` AND w.word < ` + q.arg(text+"\U0010FFFF") +
-			` AND (w.word > ` + word + ` OR w.entry > ` + q.arg(pos.entry) + `)`)
-		q.order = "w.word, w.entry"
-		for _, earlier := range textKinds[:pos.kind] {
-			q.and(`NOT EXISTS (SELECT 1 FROM entry_words y WHERE y.batch = ` + id + ` AND y.kind = ` + q.arg(earlier) +
-				` AND y.entry = w.entry AND y.word >= ` + q.arg(text) + ` AND y.word < ` + q.arg(text+"\U0010FFFF") + `)`)
-		}
-	case len(words) > 0:
-		driver = "w.entry"
-		q.from = `entry_words w CROSS JOIN entry_results x ` + rest
-		q.and(`w.batch = ` + id + ` AND w.kind = ` + q.arg(words[0].kind) + ` AND w.word = ` + q.arg(words[0].word))
-		words = words[1:]
-	case f.Check != "":
-		driver = "c.entry"
-		q.from = `entry_checks c CROSS JOIN entry_results x ` + rest
-		q.and(`c.batch = ` + id + ` AND c.check_class = ` + q.arg(CheckClass(f.Check)))
-	default:
-		q.from = `entry_results x ` + rest
-	}
-	if f.Text == "" || f.Run != "" {
-		q.and(driver + ` > ` + q.arg(pos.entry))
-		q.order = driver
-	}
-	q.and(`x.batch = ` + id + ` AND x.entry = ` + driver + ` AND e.batch = x.batch AND e.n = x.entry AND r.batch = x.batch AND r.n = x.run`)
-	for _, w := range words {
-		q.and(`EXISTS (SELECT 1 FROM entry_words y WHERE y.batch = ` + id + ` AND y.kind = ` + q.arg(w.kind) +
-			` AND y.word = ` + q.arg(w.word) + ` AND y.entry = x.entry)`)
-	}
-	if f.Outcome != "" {
-		q.and(`x.outcome = ` + q.arg(string(f.Outcome)))
-	}
-	if f.Reason != "" {
-		q.and(`x.reason = ` + q.arg(string(f.Reason)))
-	}
-	if f.Agents != "" {
-		q.and(`s.agents = ` + q.arg(f.Agents))
-	}
-	q.filterCheck(f, id)
-	return q, nil
+	return cond
 }
 
-func (q *pageQuery) filterCheck(f Filter, batch string) {
-	if f.Check == "" {
+// textRange bounds a column to words that begin with the text, behind pos and
+// up to end (nil: no end). The bounds on the word alone are what an index goes
+// by.
+func (q *pageQuery) textRange(v *view, word, entry string, pos position, end *position) {
+	text := lowerASCII(v.f.Text)
+	from := text
+	if pos.word != "" {
+		from = pos.word
+	}
+	w := q.arg(from)
+	q.and(word + ` >= ` + w + ` AND (` + word + ` > ` + w + ` OR ` + entry + ` > ` + q.arg(pos.entry) + `)`)
+	if end == nil {
+		q.and(word + ` < ` + q.arg(text+"\U0010FFFF"))
 		return
 	}
-	status := ""
-	if f.CheckStatus != "" {
-		status = string(f.CheckStatus)
+	w = q.arg(end.word)
+	q.and(word + ` <= ` + w + ` AND (` + word + ` < ` + w + ` OR ` + entry + ` <= ` + q.arg(end.entry) + `)`)
+}
+
+// textColumns are the columns behind [textKinds].
+var textColumns = []string{"r.host", "lower(e.label)", "lower(e.ref)"}
+
+// drive adds the table w that gives candidates behind pos, in their order, up
+// to end (nil: no end).
+func (q *pageQuery) drive(v *view, batch string, pos position, end *position) {
+	q.order = "w.entry"
+	switch {
+	case v.run != 0:
+		n := q.arg(v.run)
+		q.from = `(SELECT entry FROM runs WHERE batch = ` + batch + ` AND n = ` + n +
+			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + batch + ` AND run = ` + n + ` AND dup = true) w`
+	case v.byText:
+		q.found = "w.word"
+		q.from = `entry_words w`
+		q.and(`w.batch = ` + batch + ` AND w.kind = ` + q.arg(textKinds[pos.kind]))
+		q.textRange(v, "w.word", "w.entry", pos, end)
+		q.order = "w.word, w.entry"
+		return
+	case len(v.facets) > 0:
+		x := v.facets[0]
+		q.from = x.table + ` w`
+		q.and(q.pick("w", x, batch))
+	default:
+		q.from = `entry_results w`
+		q.and(`w.batch = ` + batch)
 	}
-	if strings.HasPrefix(q.from, "entry_checks") {
-		if status != "" {
-			q.and(`c.status = ` + q.arg(status))
-		} else {
-			// An entry can fail and warn in one class; it has one row.
-			q.and(`(c.status = 'fail' OR NOT EXISTS (SELECT 1 FROM entry_checks d WHERE d.batch = ` + batch +
-				` AND d.check_class = c.check_class AND d.entry = c.entry AND d.status = 'fail'))`)
+	if v.f.Text != "" {
+		return // few, and sorted by what is found
+	}
+	q.and(`w.entry > ` + q.arg(pos.entry))
+	if end != nil {
+		q.and(`w.entry <= ` + q.arg(end.entry))
+	}
+}
+
+// query is the statement for the rows behind pos, up to end. CROSS JOIN keeps
+// SQLite at the order of the tables; PostgreSQL chooses for itself.
+func (v *view) query(pos position, end *position, full bool) *pageQuery {
+	q := &pageQuery{full: full, found: "''"}
+	id := q.arg(v.batch)
+	q.drive(v, id, pos, end)
+	rest := v.facets
+	if !v.byText && v.run == 0 && len(rest) > 0 {
+		rest = rest[1:]
+	}
+	// What indexes can tell is asked before the tables with the rows. A join is
+	// meant here: an EXISTS would be looked at last.
+	check := "w"
+	for i, x := range rest {
+		if x.table == "entry_results" {
+			continue
 		}
+		alias := "y" + strconv.Itoa(i)
+		q.from += ` CROSS JOIN ` + x.table + ` ` + alias
+		q.and(q.pick(alias, x, id) + ` AND ` + alias + `.entry = w.entry`)
+		if x.table == "entry_checks" {
+			check = alias
+		}
+	}
+	q.from += ` CROSS JOIN entry_results x CROSS JOIN entries e CROSS JOIN runs r LEFT JOIN results s ON s.batch = x.batch AND s.run = x.run AND x.outcome <> 'cancelled'`
+	if full {
+		q.from += ` LEFT JOIN reports p ON p.batch = x.batch AND p.run = x.run AND x.outcome <> 'cancelled'`
+	}
+	q.and(`x.batch = ` + id + ` AND x.entry = w.entry AND e.batch = x.batch AND e.n = x.entry AND r.batch = x.batch AND r.n = x.run`)
+	for _, x := range rest {
+		if x.table == "entry_results" {
+			q.and(`x.` + x.columns[0] + ` = ` + q.arg(x.values[0]))
+		}
+	}
+	if v.f.Check != "" {
+		q.filterCheck(v.f, id, check)
+	}
+	if v.f.Text == "" {
+		return q
+	}
+	if !v.byText {
+		q.found = textColumns[pos.kind]
+		q.textRange(v, q.found, "w.entry", pos, nil)
+		q.order = q.found + ", w.entry"
+	}
+	// What was found by an earlier kind of word has its row there.
+	text := lowerASCII(v.f.Text)
+	for _, column := range textColumns[:pos.kind] {
+		q.and(`NOT (` + column + ` >= ` + q.arg(text) + ` AND ` + column + ` < ` + q.arg(text+"\U0010FFFF") + `)`)
+	}
+	return q
+}
+
+// filterCheck narrows to the status and the one id of a class of checks that
+// are asked for. c is the table of checks in the query.
+func (q *pageQuery) filterCheck(f Filter, batch, c string) {
+	status := string(f.CheckStatus)
+	if status != "" {
+		q.and(c + `.status = ` + q.arg(status))
 	} else {
-		cond := `EXISTS (SELECT 1 FROM entry_checks c WHERE c.batch = ` + batch + ` AND c.check_class = ` + q.arg(CheckClass(f.Check)) + ` AND c.entry = x.entry`
-		if status != "" {
-			cond += ` AND c.status = ` + q.arg(status)
-		}
-		q.and(cond + `)`)
+		// An entry can fail and warn in one class; it has one row.
+		q.and(`(` + c + `.status = 'fail' OR NOT EXISTS (SELECT 1 FROM entry_checks d WHERE d.batch = ` + batch +
+			` AND d.check_class = ` + c + `.check_class AND d.entry = ` + c + `.entry AND d.status = 'fail'))`)
 	}
 	if CheckClass(f.Check) == f.Check {
 		return

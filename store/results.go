@@ -22,7 +22,9 @@ const MaxPage = 1000
 // Results reads one page of at most limit final rows ([MaxPage] at most), by
 // entry; with [Filter.Text] by what was found. cursor is "" for the first page
 // and [Page.Next] for those that follow. Rows that come while pages are turned
-// show on the pages not yet turned. The error is [ErrNotFound] or [ErrCursor].
+// show on the pages not yet turned. Where filters seldom meet, a page looks at
+// [Options.MaxLooked] entries and then ends early: it can have fewer rows than limit,
+// or none, and others behind it. The error is [ErrNotFound] or [ErrCursor].
 func (s *Store) Results(ctx context.Context, f Filter, cursor string, limit int) (*Page, error) {
 	b, err := s.Batch(ctx, f.Batch)
 	if err != nil {
@@ -104,14 +106,21 @@ func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, lim
 		return nil, err
 	}
 	limit = min(max(limit, 1), MaxPage)
+	v, err := s.view(ctx, b, f)
+	if err != nil {
+		return nil, err
+	}
 	p := &Page{}
+	if v.empty {
+		return p, nil
+	}
 	for {
-		q, err := newPageQuery(b, f, pos, full)
+		end, err := s.windowEnd(ctx, v, pos)
 		if err != nil {
 			return nil, err
 		}
 		// One row more than the page tells whether another page follows.
-		rows, last, err := s.rows(ctx, b, q, limit+1-len(p.Rows))
+		rows, last, err := s.rows(ctx, b, v.query(pos, end, full), limit+1-len(p.Rows))
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +133,10 @@ func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, lim
 			}
 			before.kind = pos.kind
 			p.Next = before.cursor()
+			return p, nil
+		}
+		if end != nil {
+			p.Next = end.cursor()
 			return p, nil
 		}
 		if f.Text == "" || pos.kind == len(textKinds)-1 {

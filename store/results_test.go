@@ -96,8 +96,14 @@ func entriesOf(rows []store.Row) (out []int64) {
 	return out
 }
 
-func testFilters(t *testing.T, open opener) {
-	s := open(t, store.Options{})
+func testFilters(t *testing.T, open opener) { filters(t, open(t, store.Options{}), false) }
+
+// Pages that may look at few entries end early and lose nothing.
+func testFiltersLookingAtFew(t *testing.T, open opener) {
+	filters(t, open(t, store.Options{MaxLooked: 2}), true)
+}
+
+func filters(t *testing.T, s *store.Store, short bool) {
 	id := mixed(t, s)
 	for _, c := range []struct {
 		name string
@@ -128,22 +134,39 @@ func testFilters(t *testing.T, open opener) {
 		{"agents and outcome", store.Filter{Agents: "valid", Outcome: report.OutcomeFailed}, nil},
 		{"label and tag", store.Filter{Label: "Label 0", Tag: "late"}, []int64{8, 10, 12}},
 		{"check and reason", store.Filter{Check: "linked", Reason: report.ReasonComplete}, []int64{3, 6, 9, 12}},
+		{"a reason that there is not", store.Filter{Reason: report.ReasonInternal}, nil},
+		{"a reason that there is not, with a tag", store.Filter{Reason: report.ReasonInternal, Tag: "all"}, nil},
+		{"text of hosts", store.Filter{Text: "H1."}, []int64{1, 5, 9}},
+		{"text of hosts and labels", store.Filter{Text: "label 1", Tag: "late"}, []int64{7, 9, 11}},
+		{"text and outcome", store.Filter{Text: "h", Outcome: report.OutcomeFailed}, []int64{4, 1, 10, 7}},
+		{"text of ids and check", store.Filter{Text: "id-0", Check: "json"}, []int64{1, 4, 7}},
+		{"text, host and reason", store.Filter{Text: "l", Host: "h3.example", Reason: report.ReasonComplete}, []int64{3}},
+		{"text that finds nothing", store.Filter{Text: "zzz", Outcome: report.OutcomeFailed}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.f.Batch = id
-			page := must[*store.Page](t)(s.Results(t.Context(), c.f, "", 100))
-			if got := entriesOf(page.Rows); !slices.Equal(got, c.want) {
-				t.Fatalf("entries %v, want %v", got, c.want)
+			for _, limit := range []int{100, 1, 2} {
+				var got []int64
+				pages := 0
+				for cursor, first := "", true; first || cursor != ""; first = false {
+					page := must[*store.Page](t)(s.Results(t.Context(), c.f, cursor, limit))
+					if len(page.Rows) > limit {
+						t.Fatalf("%d rows on a page of %d", len(page.Rows), limit)
+					}
+					got = append(got, entriesOf(page.Rows)...)
+					cursor = page.Next
+					pages++
+				}
+				if !slices.Equal(got, c.want) {
+					t.Fatalf("%d at a time: entries %v, want %v", limit, got, c.want)
+				}
+				if !short && limit == 100 && pages != 1 {
+					t.Errorf("%d pages for what fits on one", pages)
+				}
 			}
-			// The same rows, one by one.
 			var got []int64
-			for cursor, first := "", true; first || cursor != ""; first = false {
-				page := must[*store.Page](t)(s.Results(t.Context(), c.f, cursor, 1))
-				got = append(got, entriesOf(page.Rows)...)
-				cursor = page.Next
-			}
-			if !slices.Equal(got, c.want) {
-				t.Fatalf("one by one: entries %v, want %v", got, c.want)
+			if err := s.EachResult(t.Context(), c.f, false, func(r store.Row) error { got = append(got, r.Entry); return nil }); err != nil || !slices.Equal(got, c.want) {
+				t.Fatalf("all at once: entries %v, want %v, %v", got, c.want, err)
 			}
 		})
 	}

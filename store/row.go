@@ -150,7 +150,8 @@ type Filter struct {
 // Page is one page of rows.
 type Page struct {
 	Rows []Row
-	// Next is the cursor of the following page, "" on the last.
+	// Next is the cursor of the following page, "" on the last. A page with
+	// fewer rows than asked for need not be the last ([Store.Results]).
 	Next string
 }
 

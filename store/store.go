@@ -39,6 +39,10 @@ type Options struct {
 	// SmallBatch is the number of runs up to which a batch is [ClassSmall];
 	// 0 is 200: what a few workers do in seconds.
 	SmallBatch int
+	// MaxLooked is how many entries that pass one filter are looked at for one
+	// page, whether they pass the others; 0 is 8,000: what takes some ten
+	// milliseconds.
+	MaxLooked int
 	// GroupEvery is the least time between two shared transactions of the
 	// small writes (claims, results); 0 is 10 ms. With many claims open it makes
 	// groups of what would be a transaction each; otherwise writes do not wait.
@@ -74,6 +78,9 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 	}
 	if o.SmallBatch == 0 {
 		o.SmallBatch = 200
+	}
+	if o.MaxLooked == 0 {
+		o.MaxLooked = 8000
 	}
 	if o.GroupEvery == 0 {
 		o.GroupEvery = 10 * time.Millisecond

@@ -43,6 +43,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"RetryCancelled", testRetryCancelled},
 		{"Rows", testRows},
 		{"Filters", testFilters},
+		{"FiltersLookingAtFew", testFiltersLookingAtFew},
 		{"RowsOfRun", testRowsOfRun},
 		{"TextSearch", testTextSearch},
 		{"Pages", testPages},
