@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"agentaudit/audit/report"
+	"agentaudit/store"
+)
+
+// comparing counts how often two batches are compared.
+type comparing struct {
+	Reader
+	mu   sync.Mutex
+	n    int
+	fail error
+}
+
+func (c *comparing) Compare(ctx context.Context, a, b store.BatchID) (*store.Comparison, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	if c.fail != nil {
+		return nil, c.fail
+	}
+	return c.Reader.Compare(ctx, a, b)
+}
+
+func TestComparisonsAreKept(t *testing.T) {
+	x := seed(t)
+	c := &comparing{Reader: x}
+	s := serve(t, Config{Store: c, Now: x.clock.Now})
+	path := "/compare?before=" + string(x.before) + "&after=" + string(x.after)
+	c.fail = errors.New("no")
+	readStatus(t, s, path, 500)
+	c.fail = nil
+	for range 3 {
+		read(t, s, path)
+	}
+	if c.n != 2 {
+		t.Errorf("compared %d times, want once for the failure and once more", c.n)
+	}
+	// It is made anew when the batch has changed.
+	if _, err := x.RetryBatch(t.Context(), x.after, store.Selection{Outcomes: []report.Outcome{report.OutcomeUnchecked}}); err != nil {
+		t.Fatal(err)
+	}
+	has(t, read(t, s, path), ".changes a", "4 Not done yet")
+	if c.n != 3 {
+		t.Errorf("compared %d times after a change, want 3", c.n)
+	}
+	for i := range mostCompared + 3 {
+		b := store.Batch{ID: store.BatchID(fmt.Sprint(i))}
+		if _, err := s.compared.wait(t.Context(), &b, &b); !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.compared.made); n > mostCompared {
+		t.Errorf("%d comparisons are kept", n)
+	}
+}

@@ -1,0 +1,14 @@
+// Package dashboard shows what the store holds to people: a small
+// server-rendered web site that reads and never writes.
+//
+// A page is a function from a request to a typed struct; a template of the same
+// name shows the struct and nothing else. Pages work without JavaScript; a
+// small script of our own adds live numbers, copy buttons and local times.
+//
+// # Safety
+//
+// All text from lists and sites is hostile. It reaches a page through
+// html/template alone, and the content security policy allows no inline script
+// or style and nothing from other hosts. [Config.Hosts] keeps web pages of
+// strangers from reading the dashboard through a name of theirs.
+package dashboard

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentaudit/audit/report"
+	"agentaudit/store"
+)
+
+// Links makes the addresses of pages, below the base path. All are paths on
+// this very host.
+type Links struct{ base string }
+
+func newLinks(base string) (Links, error) {
+	base = strings.TrimRight(base, "/")
+	if base == "" {
+		return Links{}, nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Path != base || !strings.HasPrefix(base, "/") || strings.Contains(base, "//") || strings.Contains(base, "\\") || strings.Contains("/"+base+"/", "/../") || strings.Contains(base+"/", "/./") {
+		return Links{}, fmt.Errorf("dashboard: base path %q: give a plain path such as /audit", base)
+	}
+	return Links{base}, nil
+}
+
+func (l Links) with(path string, q url.Values) string {
+	if len(q) == 0 {
+		return l.base + path
+	}
+	return l.base + path + "?" + q.Encode()
+}
+
+// Overview is the first page.
+func (l Links) Overview() string { return l.base + "/" }
+
+// Batches lists batches, the newest first.
+func (l Links) Batches() string { return l.base + "/batches" }
+
+// OlderBatches lists the batches before one.
+func (l Links) OlderBatches(before store.BatchID) string {
+	return l.with("/batches", url.Values{"before": {string(before)}})
+}
+
+// Batch is the page of one batch.
+func (l Links) Batch(id store.BatchID) string {
+	return l.base + "/batches/" + url.PathEscape(string(id))
+}
+
+// Rejected lists rejected lines of a batch behind a number.
+func (l Links) Rejected(id store.BatchID, after int64) string {
+	q := url.Values{}
+	if after > 0 {
+		q.Set("after", strconv.FormatInt(after, 10))
+	}
+	return l.with("/batches/"+url.PathEscape(string(id))+"/rejected", q)
+}
+
+// Results is a filtered view of the results of f.Batch.
+func (l Links) Results(f store.Filter) string { return l.results(f, "", "results") }
+
+// NextResults is the page of a view behind a cursor.
+func (l Links) NextResults(f store.Filter, cursor string) string {
+	return l.results(f, cursor, "results")
+}
+
+// CSV and NDJSON are the rows of a view as files; Full adds the documents.
+func (l Links) CSV(f store.Filter) string    { return l.results(f, "", "results.csv") }
+func (l Links) NDJSON(f store.Filter) string { return l.results(f, "", "results.ndjson") }
+func (l Links) Full(f store.Filter) string {
+	q := filterQuery(f)
+	q.Set("full", "1")
+	return l.with("/batches/"+url.PathEscape(string(f.Batch))+"/results.ndjson", q)
+}
+
+func (l Links) results(f store.Filter, cursor, page string) string {
+	q := filterQuery(f)
+	if cursor != "" {
+		q.Set("after", cursor)
+	}
+	return l.with("/batches/"+url.PathEscape(string(f.Batch))+"/"+page, q)
+}
+
+// Outcome, Reason and Check are views of a batch by one thing.
+func (l Links) Outcome(id store.BatchID, o report.Outcome) string {
+	return l.Results(store.Filter{Batch: id, Outcome: o})
+}
+func (l Links) Reason(id store.BatchID, r report.Reason, o report.Outcome) string {
+	return l.Results(store.Filter{Batch: id, Reason: r, Outcome: o})
+}
+func (l Links) Check(id store.BatchID, check string, st report.Status) string {
+	return l.Results(store.Filter{Batch: id, Check: check, CheckStatus: st})
+}
+
+// Run is the page of one result, Document one of its documents.
+func (l Links) Run(id store.RunID) string { return l.base + "/runs/" + url.PathEscape(string(id)) }
+func (l Links) Document(id store.RunID, name string) string {
+	return l.Run(id) + "/" + url.PathEscape(name) + ".json"
+}
+
+// Site is a target over time.
+func (l Links) Site(target string) string { return l.with("/site", url.Values{"target": {target}}) }
+
+// OlderResults is the history of a target before a time.
+func (l Links) OlderResults(target string, before time.Time) string {
+	return l.with("/site", url.Values{"target": {target}, "before": {strconv.FormatInt(before.UnixMilli(), 10)}})
+}
+
+// Compare sets two batches against each other; show picks a list of sites,
+// from a position on.
+func (l Links) Compare(before, after store.BatchID, show store.Change, from int) string {
+	q := url.Values{}
+	if before != "" {
+		q.Set("before", string(before))
+	}
+	if after != "" {
+		q.Set("after", string(after))
+	}
+	if show != "" {
+		q.Set("show", string(show))
+	}
+	if from > 0 {
+		q.Set("from", strconv.Itoa(from))
+	}
+	return l.with("/compare", q)
+}
+
+// Events is the stream of live numbers.
+func (l Links) Events() string { return l.base + "/events" }
+
+// SiteForm is where the form that looks for a site leads, CompareForm that
+// which compares.
+func (l Links) SiteForm() string    { return l.base + "/site" }
+func (l Links) CompareForm() string { return l.base + "/compare" }
+
+// ResultsForm is where the filter form of a batch leads, without any filter.
+func (l Links) ResultsForm(id store.BatchID) string { return l.Results(store.Filter{Batch: id}) }

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agentaudit/store"
+)
+
+// progressing is a store whose one batch moves on.
+type progressing struct {
+	Reader
+	mu    sync.Mutex
+	batch store.Batch
+	asked int
+}
+
+func (p *progressing) OpenBatches(context.Context, int) ([]store.Batch, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	if !p.batch.State.Open() {
+		return nil, nil
+	}
+	return []store.Batch{p.batch}, nil
+}
+
+func (p *progressing) set(f func(b *store.Batch)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.batch)
+}
+
+func TestLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &progressing{batch: store.Batch{ID: "000000001", State: store.StateRunning, Runs: 1000, OpenRuns: 1000, StartedAt: time.Now()}}
+		ctx, cancel := context.WithCancel(t.Context())
+		l := newLive(ctx, p, 2*time.Second, time.Now, slog.New(slog.DiscardHandler))
+		time.Sleep(time.Hour)
+		if p.asked != 0 {
+			t.Fatalf("asked %d times while nobody watched", p.asked)
+		}
+		a, leaveA, ok := l.watch()
+		b, leaveB, ok2 := l.watch()
+		if !ok || !ok2 {
+			t.Fatal("no place to watch")
+		}
+		next := func(c chan []byte) (u update) {
+			t.Helper()
+			if err := json.Unmarshal(<-c, &u); err != nil {
+				t.Fatal(err)
+			}
+			return u
+		}
+		u := next(a)
+		if u.Open != "000000001" || u.Values["000000001.done"] != "0" || u.Values["000000001.eta"] != "not known yet" {
+			t.Fatalf("first update %+v", u)
+		}
+		for range 10 {
+			p.set(func(b *store.Batch) { b.OpenRuns -= 20 })
+			u = next(a)
+		}
+		if got := []string{u.Values["000000001.done"], u.Values["000000001.rate"], u.Values["000000001.eta"], u.Values["000000001.left"]}; fmt.Sprint(got) != "[200 10 a second about 1 min 20 s left 800 sites]" {
+			t.Errorf("after 20 s: %q", got)
+		}
+		// One who did not look has the newest, not the oldest.
+		if got := next(b).Values["000000001.done"]; got != "200" {
+			t.Errorf("a slow page sees %s", got)
+		}
+		if p.asked != 11 {
+			t.Errorf("asked %d times for two pages, want 11", p.asked)
+		}
+		// A rest is no slow progress, and nothing is promised of it.
+		p.set(func(b *store.Batch) { b.State = store.StatePaused })
+		if u = next(a); u.Values["000000001.eta"] != "–" || u.Values["000000001.rate"] != "–" {
+			t.Errorf("paused: %+v", u.Values)
+		}
+		p.set(func(b *store.Batch) { b.State = store.StateFinished })
+		if u = next(a); u.Open != "" || len(u.Values) != 0 {
+			t.Errorf("ended: %+v", u)
+		}
+		leaveA()
+		leaveB()
+		time.Sleep(time.Minute)
+		asked := p.asked
+		time.Sleep(time.Hour)
+		if p.asked != asked {
+			t.Errorf("asked %d times after all had left", p.asked-asked)
+		}
+		// It begins again, and ends with the server.
+		c, _, _ := l.watch()
+		next(c)
+		cancel()
+		l.wait()
+		if _, _, ok := l.watch(); ok {
+			t.Error("one can watch what has ended")
+		}
+	})
+}
+
+func TestEvents(t *testing.T) {
+	x := seed(t)
+	s := serve(t, Config{Store: x, Now: x.clock.Now, LiveEvery: 10 * time.Millisecond})
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	res, err := http.Get(web.URL + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Errorf("type %s", got)
+	}
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var u update
+		if err := json.Unmarshal([]byte(data), &u); err != nil {
+			t.Fatal(err)
+		}
+		if id := string(x.running); u.Open != id || u.Values[id+".done"] != "13" {
+			t.Fatalf("%+v", u)
+		}
+		break
+	}
+	// The end of the server ends the streams.
+	s.Close()
+	for lines.Scan() {
+	}
+	if err := lines.Err(); err != nil {
+		t.Errorf("the stream broke off: %v", err)
+	}
+}
+
+// BenchmarkWatchers is what one update costs that fifty pages watch, each over
+// a connection of its own, from the store to the last byte read.
+func BenchmarkWatchers(b *testing.B) {
+	x := seed(b)
+	s := serve(b, Config{Store: x, LiveEvery: time.Hour})
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	defer s.Close()
+	const pages = 50
+	got := make(chan bool, pages)
+	for range pages {
+		res, err := http.Get(web.URL + "/events")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer res.Body.Close()
+		go func() {
+			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+				if strings.HasPrefix(lines.Text(), "data: ") {
+					got <- true
+				}
+			}
+		}()
+	}
+	for range pages {
+		<-got
+	}
+	cpu := cpuTime()
+	for b.Loop() {
+		s.live.tell(s.live.look())
+		for range pages {
+			<-got
+		}
+	}
+	each := (cpuTime() - cpu) / time.Duration(b.N)
+	b.ReportMetric(float64(each.Microseconds())/1000, "cpu-ms/update")
+	b.ReportMetric(100*each.Seconds()/2, "%-of-a-core")
+}
