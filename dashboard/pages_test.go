@@ -139,6 +139,11 @@ func TestPages(t *testing.T) {
 		if got := attr(find(doc, "#f-tag")[0], "value"); got != "coast" {
 			t.Errorf("the form forgot the tag: %q", got)
 		}
+		doc = read(t, s, batch(x.after)+"/results?agents=invalid")
+		want(t, doc, "#f-agents option[selected]", "invalid")
+		if n := len(find(doc, ".results tbody tr")); n != 5 {
+			t.Errorf("%d sites with an invalid agents.txt", n)
+		}
 		doc = read(t, s, batch(x.after)+"/results?check=resource")
 		want(t, doc, "#rows", "2 entries of 40")
 		want(t, doc, ".check.fail", "fails: resource:/openapi.json", "fails: resource:/openapi.json")

@@ -21,6 +21,7 @@ const (
 	paramReason  = "reason"
 	paramCheck   = "check"
 	paramStatus  = "status"
+	paramAgents  = "agents"
 	paramHost    = "host"
 	paramLabel   = "label"
 	paramTag     = "tag"
@@ -28,7 +29,7 @@ const (
 	paramSearch  = "q"
 )
 
-var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramHost, paramLabel, paramTag, paramID, paramSearch}
+var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramAgents, paramHost, paramLabel, paramTag, paramID, paramSearch}
 
 // filterQuery is a view as parameters of an address.
 func filterQuery(f store.Filter) url.Values {
@@ -47,9 +48,12 @@ type param struct{ Param, Value string }
 func filterValues(f store.Filter) []param {
 	return []param{
 		{paramOutcome, string(f.Outcome)}, {paramReason, string(f.Reason)}, {paramCheck, f.Check}, {paramStatus, string(f.CheckStatus)},
-		{paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSearch, f.Text},
+		{paramAgents, f.Agents}, {paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSearch, f.Text},
 	}
 }
+
+// agentsVerdicts are the words for what an audit of agents.txt comes to.
+var agentsVerdicts = []string{"valid", "invalid", "other", "absent", "unchecked"}
 
 // longestFilter bounds what is searched for; no label or host is as long.
 const longestFilter = 2048
@@ -59,7 +63,7 @@ const longestFilter = 2048
 func readFilter(q url.Values, id store.BatchID) (store.Filter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := store.Filter{Batch: id, Outcome: report.Outcome(get(paramOutcome)), Reason: report.Reason(get(paramReason)), Check: get(paramCheck),
-		CheckStatus: report.Status(get(paramStatus)), Host: get(paramHost), Label: get(paramLabel), Tag: get(paramTag), ID: get(paramID), Text: get(paramSearch)}
+		CheckStatus: report.Status(get(paramStatus)), Agents: get(paramAgents), Host: get(paramHost), Label: get(paramLabel), Tag: get(paramTag), ID: get(paramID), Text: get(paramSearch)}
 	for _, v := range filterValues(f) {
 		if len(v.Value) > longestFilter {
 			return f, badRequest("The parameter %s is too long.", v.Param)
@@ -72,6 +76,8 @@ func readFilter(q url.Values, id store.BatchID) (store.Filter, error) {
 		return f, unknown("reason", string(f.Reason), report.Reasons)
 	case f.CheckStatus != "" && f.CheckStatus != report.Fail && f.CheckStatus != report.Warn:
 		return f, unknown("status", string(f.CheckStatus), []report.Status{report.Fail, report.Warn})
+	case f.Agents != "" && !slices.Contains(agentsVerdicts, f.Agents):
+		return f, unknown("verdict over agents.txt", f.Agents, agentsVerdicts)
 	}
 	if f.Check == "" {
 		f.CheckStatus = "" // it says how a check ended, and means nothing alone
@@ -204,7 +210,7 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 }
 
 var paramWords = map[string]string{
-	paramOutcome: "Outcome", paramReason: "Reason", paramCheck: "Check", paramStatus: "Check status", paramHost: "Host",
+	paramOutcome: "Outcome", paramReason: "Reason", paramCheck: "Check", paramStatus: "Check status", paramAgents: "agents.txt", paramHost: "Host",
 	paramLabel: "Label", paramTag: "Tag", paramID: "Id", paramSearch: "Search",
 }
 
@@ -296,5 +302,14 @@ func (p *ResultsPage) TagLink(tag string) string {
 // MoreFilters says that one of the less common filters is set.
 func (p *ResultsPage) MoreFilters() bool {
 	f := p.Filter
-	return f.Check != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != ""
+	return f.Check != "" || f.Agents != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != ""
+}
+
+// Agents are the verdicts that the form offers.
+func (p *ResultsPage) Agents() []Option {
+	all := make([]Option, len(agentsVerdicts))
+	for i, v := range agentsVerdicts {
+		all[i] = Option{Value: v, Selected: p.Filter.Agents == v}
+	}
+	return all
 }

@@ -178,6 +178,7 @@ func TestErrors(t *testing.T) {
 		{"/?a=b", 400, `no parameter "a"`},
 		{after + "/results?outcome=great", 400, `There is no outcome "great".`},
 		{after + "/results?reason=because", 400, "missing-profile"},
+		{after + "/results?agents=perfect", 400, "valid, invalid, other"},
 		{after + "/results?check=json&status=pass", 400, "There are fail, warn."},
 		{after + "/results?outcom=failed", 400, "It knows after, outcome"},
 		{after + "/results?tag=a&tag=b", 400, "more than once"},
@@ -241,10 +242,10 @@ func mustQuery(t *testing.T, raw string) map[string][]string {
 }
 
 func FuzzFilter(f *testing.F) {
-	f.Add("failed", "refused", "json", "warn", "a.example", "L", "t", "i", "q")
-	f.Add("", "", "resource:https://a.example/?x=1&y#z", "", "", "a&b=c", "%2F+ ", "é", "\x00")
-	f.Fuzz(func(t *testing.T, outcome, reason, check, status, host, label, tag, id, q string) {
-		in := store.Filter{Batch: "b", Outcome: report.Outcome(outcome), Reason: report.Reason(reason), Check: check, CheckStatus: report.Status(status), Host: host, Label: label, Tag: tag, ID: id, Text: q}
+	f.Add("failed", "refused", "json", "warn", "valid", "a.example", "L", "t", "i", "q")
+	f.Add("", "", "resource:https://a.example/?x=1&y#z", "", "", "", "a&b=c", "%2F+ ", "é", "\x00")
+	f.Fuzz(func(t *testing.T, outcome, reason, check, status, agents, host, label, tag, id, q string) {
+		in := store.Filter{Batch: "b", Outcome: report.Outcome(outcome), Reason: report.Reason(reason), Check: check, CheckStatus: report.Status(status), Agents: agents, Host: host, Label: label, Tag: tag, ID: id, Text: q}
 		once, err := readFilter(filterQuery(in), "b")
 		if err != nil {
 			return // a word that there is not

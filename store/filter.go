@@ -114,16 +114,18 @@ func (s *Store) entriesOf(ctx context.Context, batch int64, x *facet) (n int64, 
 // windowEnd is the last candidate that one page looks at, nil where it can look
 // at all: there are few, or each of them is a row.
 func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position, error) {
+	// narrowed says that more is asked than the facets can tell.
+	narrowed := v.f.Agents != "" || v.f.CheckStatus != "" || CheckClass(v.f.Check) != v.f.Check
 	bounded := false
 	switch {
 	case v.run != 0:
 	case v.byText:
-		bounded = len(v.facets) > 0 || pos.kind > 0
-	case v.f.Text != "" || len(v.facets) == 0: // few, or every entry is a row
-	case len(v.facets) == 1:
-		bounded = v.f.CheckStatus != "" || CheckClass(v.f.Check) != v.f.Check
-	default:
+		bounded = len(v.facets) > 0 || pos.kind > 0 || narrowed
+	case v.f.Text != "": // few
+	case len(v.facets) > 1:
 		bounded = v.facets[0].entries > s.few()
+	default:
+		bounded = narrowed
 	}
 	if !bounded {
 		return nil, nil

@@ -122,6 +122,9 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 			q.and(`x.` + x.columns[0] + ` = ` + q.arg(x.values[0]))
 		}
 	}
+	if v.f.Agents != "" {
+		q.and(`s.agents = ` + q.arg(v.f.Agents))
+	}
 	if v.f.Check != "" {
 		q.filterCheck(v.f, id, check)
 	}

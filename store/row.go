@@ -133,8 +133,7 @@ type Filter struct {
 	Check string
 	// CheckStatus narrows Check to failing or warning ones.
 	CheckStatus report.Status
-	// Agents is a verdict over agents.txt. No index helps to find it: alone it
-	// looks at every row of the batch.
+	// Agents is a verdict over agents.txt. No index helps to find it.
 	Agents string
 	// Host is a host name as it stands in targets (lower case, punycode).
 	Host string
