@@ -100,6 +100,9 @@ type costAddress struct {
 
 // serve answers with the published files.
 func (p *showcase) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/docs" && strings.HasPrefix(r.Host, costHold) {
+		time.Sleep(costHoldFor) // the server's manner, not the test's patience
+	}
 	f, ok := p.files[r.URL.Path]
 	switch r.URL.Path {
 	case "/agentic.json":
@@ -116,6 +119,13 @@ func (p *showcase) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.contentType)
 	_, _ = io.WriteString(w, f.body)
 }
+
+// Hosts with this prefix keep their visitors waiting at the last document, so
+// that all of them are there at the same time.
+const (
+	costHold    = "hold-"
+	costHoldFor = 5 * time.Second
+)
 
 // costFiles are what an audit of such a site reads.
 var costFiles = []string{"/agentic.json", "/agentic.txt", "/README.md", "/openapi.json", "/", "/docs"}
@@ -263,7 +273,7 @@ func BenchmarkCost(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
 				before := bare(b)
-				worked := costRun(b, kind, sites, host, newAuditor)
+				worked := costRun(b, kind, sites, 64, host, newAuditor)
 				after := bare(b)
 				base := (before + after) / 2
 				b.ReportMetric(perSite(base), "bare-us/site")
@@ -307,9 +317,55 @@ func BenchmarkCost(b *testing.B) {
 	})
 }
 
+// BenchmarkInFlight measures how much memory 1,000 audits take that are under
+// way at the same time, each with its connection open and most of its files
+// read, together with store and queue: the peak of this whole process.
+//
+//	go test ./cmd/agentaudit -run '^$' -bench InFlight -benchtime 1x
+func BenchmarkInFlight(b *testing.B) {
+	const sites = 1000
+	n := startCostServer(b)
+	tuneMemory()
+	for b.Loop() {
+		ctx, cancel := context.WithCancel(b.Context())
+		peak := make(chan int64)
+		go func() {
+			var most int64
+			for tick := time.Tick(50 * time.Millisecond); ctx.Err() == nil; <-tick {
+				most = max(most, residentMemory(b))
+			}
+			peak <- most
+		}()
+		costRun(b, "embedded", sites, sites, func(i int) string { return fmt.Sprintf("%s%d.%s", costHold, i, costDomain) },
+			func(admit func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor {
+				c, err := fetch.New(fetch.Config{UserAgent: "bench", Resolver: n, Dial: n.dial, RootCAs: n.roots, Admit: admit})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return &audit.Auditor{Client: c}
+			})
+		cancel()
+		b.ReportMetric(float64(<-peak)/(1<<20), "peak-MiB")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// residentMemory is the memory of this process in bytes, as Linux counts it.
+func residentMemory(b *testing.B) int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		b.Skip("the size of the process is read from /proc")
+	}
+	var total, resident int64
+	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
+		b.Fatal(err)
+	}
+	return resident * int64(os.Getpagesize())
+}
+
 // costRun audits all sites as a batch through store, queue and worker, and
 // returns the CPU time of it all but the intake.
-func costRun(b *testing.B, kind string, sites int, host func(int) string, newAuditor func(func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor) time.Duration {
+func costRun(b *testing.B, kind string, sites, concurrency int, host func(int) string, newAuditor func(func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor) time.Duration {
 	b.Helper()
 	ctx := b.Context()
 	q := queue.Embedded()
@@ -343,7 +399,7 @@ func costRun(b *testing.B, kind string, sites int, host func(int) string, newAud
 	manners := worker.NewManners(nil, worker.Limits{})
 	finished := make(chan worker.Event, sites)
 	w, err := worker.New(worker.Config{
-		Store: st, Queue: q, Auditor: newAuditor(manners.Admit), Manners: manners, Concurrency: 64, SoleOwner: true, Retry: worker.RetryRun,
+		Store: st, Queue: q, Auditor: newAuditor(manners.Admit), Manners: manners, Concurrency: concurrency, SoleOwner: true, Retry: worker.RetryRun,
 		Observe: func(e worker.Event) {
 			if e.Kind == worker.Finished {
 				finished <- e
