@@ -156,7 +156,7 @@ func (j *jsonList) fail(err error) error {
 	if errors.As(err, &syntax) {
 		offset = syntax.ByteOffset
 	}
-	return j.feed.fail(offset, err, "this is not JSON from here on: %s; the elements before it were taken", jsonTrouble(err))
+	return j.feed.fail(offset, err, "this is not JSON from here on: %s", jsonTrouble(err))
 }
 
 // find goes to the list that a pointer names and reads it. at has the tokens

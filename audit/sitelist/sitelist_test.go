@@ -187,11 +187,11 @@ func TestJSON(t *testing.T) {
 			"error p.json: no list of sites is found in the document: none has elements that are URLs or objects with url, website, site, homepage, domain, origin, link; its lists are /a, /b/c, /d; name the list with --pointer and the member with --column\n"},
 		{"a member by option", "-", `{"x":[{"landing":"a.example","url":"b.example"}]}`, Options{Column: "Landing"}, "1 a.example||||\n"},
 		{"broken in the middle", "p.json", "[\"a.example\",\n\"b.example\"\n}", Options{},
-			"1 a.example||||\n2 b.example||||\nerror p.json, line 3 (byte 26): this is not JSON from here on: invalid character '}' after array element (expecting ',' or ']'); the elements before it were taken\n"},
+			"1 a.example||||\n2 b.example||||\nerror p.json, line 3 (byte 26): this is not JSON from here on: invalid character '}' after array element (expecting ',' or ']')\n"},
 		{"cut off", "p.json", `{"listings":[{"url":"a.example"},{"url":"b.exam`, Options{},
-			"1 a.example||||\nerror p.json, line 1 (byte 47): this is not JSON from here on: it ends too early; the elements before it were taken\n"},
+			"1 a.example||||\nerror p.json, line 1 (byte 47): this is not JSON from here on: it ends too early\n"},
 		{"cut off behind the list", "p.json", `{"listings":[{"url":"a.example"}],`, Options{},
-			"1 a.example||||\nerror p.json, line 1 (byte 34): this is not JSON from here on: it ends too early; the elements before it were taken\n"},
+			"1 a.example||||\nerror p.json, line 1 (byte 34): this is not JSON from here on: it ends too early\n"},
 		{"a second document", "p.json", "[\"a.example\"]\n[\"b.example\"]", Options{},
 			"1 a.example||||\nerror p.json, line 2 (byte 15): there is another value behind the document; if each line is a value of its own, say --list-format ndjson\n"},
 		{"escapes", "-", `["\u0061.example\u200b","b.example/\ud83d\udea2"]`, Options{},
@@ -221,7 +221,7 @@ func TestSitemap(t *testing.T) {
 		{"other XML", "x.xml", `<feed><url/></feed>`, Options{}, "error x.xml, line 1 (byte 6): this is no sitemap: its root element is <feed>, not <urlset> or <sitemapindex>\n"},
 		{"a web page", "x", "<!DOCTYPE html><html>", Options{}, "error x: this is a web page, not a list; give its sites as text, CSV, JSON or a sitemap\n"},
 		{"cut off", "x.xml", "<urlset>\n<url><loc>https://a.example/</loc></url>\n<url><lo", Options{},
-			"1 a.example||||\nerror x.xml, line 3 (byte 58): this is not XML from here on: unexpected EOF; the sites before it were taken\n"},
+			"1 a.example||||\nerror x.xml, line 3 (byte 58): this is not XML from here on: unexpected EOF\n"},
 		{"an index from nowhere", "-", `<sitemapindex><sitemap><loc>a.xml</loc></sitemap></sitemapindex>`, Options{},
 			"1 \"a.xml\" ! the list does not come from a file, so other files cannot be read beside it\n"},
 	})
@@ -255,7 +255,7 @@ a.xml 2 "x y" ! the site is not usable: this is not a URL
 5 "none.xml" ! there is no such file beside the index
 sub/b.xml 1 b.example||||
 cut.xml 1 c.example||||
-7 "cut.xml" ! the file could not be read to the end: cut.xml, line 1 (byte 48): this is not XML from here on: unexpected EOF; the sites before it were taken
+7 "cut.xml" ! the file could not be read to the end: cut.xml, line 1 (byte 48): this is not XML from here on: unexpected EOF
 index2.xml 1 "a.xml" ! an index within an index is not followed
 `
 	if got := showSource(t, src, Options{}); got != want {

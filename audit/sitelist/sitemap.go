@@ -59,7 +59,7 @@ func (s *sitemap) read() error {
 			return nil
 		}
 		if err != nil {
-			return s.feed.fail(s.dec.InputOffset(), err, "this is not XML from here on: %s; the sites before it were taken", xmlTrouble(err))
+			return s.feed.fail(s.dec.InputOffset(), err, "this is not XML from here on: %s", xmlTrouble(err))
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	err := app.RunContext(ctx, arrange(app, args))
 	code := exitCode(ctx, err)
 	if err != nil && err.Error() != "" && !(code == exitInterrupted && errors.Is(err, context.Canceled)) {
-		fmt.Fprintln(s.Err, "agentaudit:", err)
+		fmt.Fprintln(s.Err, "agentaudit:", clean(err.Error()))
 	}
 	if code == exitInterrupted {
 		fmt.Fprintln(s.Err, "agentaudit: interrupted")
@@ -63,6 +63,9 @@ func newApp(s streams) *cli.App {
 				return cli.ShowAppHelp(c)
 			}
 			name := c.Args().First()
+			if name == "help" {
+				return cli.ShowAppHelp(c)
+			}
 			if near := cli.SuggestCommand(c.App.Commands, name); near != "" && near != "help" {
 				return usagef("there is no command %q. %s agentaudit --help lists all", clean(name), near)
 			}

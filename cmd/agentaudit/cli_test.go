@@ -169,3 +169,40 @@ func TestInterruptedExit(t *testing.T) {
 		t.Errorf("exit %d, %q", code, stderr.String())
 	}
 }
+
+// Wrong flags leave no batch behind, and neither does a list that cannot be
+// read to its end.
+func TestWrongUseLeavesNoWork(t *testing.T) {
+	dir := t.TempDir()
+	list := writeFile(t, dir, "list.txt", "site.example\n")
+	taken := writeFile(t, dir, "taken.csv", "mine")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--redis", "redis://user:hunter2@127.0.0.1:1"}, exitUndone, "127.0.0.1:1"},
+		{[]string{"--redis", "http://127.0.0.1:1"}, exitUsage, "--redis"},
+		{[]string{"--out", taken}, exitUsage, "never overwritten"},
+		{[]string{"--out", filepath.Join(dir, "nowhere", "o.csv")}, exitUndone, "nowhere"},
+		{[]string{"--out", filepath.Join(dir, "o.txt")}, exitUsage, ".ndjson"},
+	} {
+		data := t.TempDir()
+		code, _, err := command(t, append([]string{"run", list, "--data-dir", data}, c.args...)...)
+		if code != c.code || !strings.Contains(err, c.want) || strings.Contains(err, "hunter2") {
+			t.Errorf("%v: exit %d, %q", c.args, code, err)
+		}
+		if _, out, _ := command(t, "batches", "--json", "--data-dir", data); strings.Trim(out, " \n[]") != "" {
+			t.Errorf("%v leaves batches behind: %s", c.args, out)
+		}
+	}
+	if data, err := os.ReadFile(taken); err != nil || string(data) != "mine" {
+		t.Errorf("the file was touched: %s, %v", data, err)
+	}
+}
+
+func TestErrorsAreCleaned(t *testing.T) {
+	if _, _, err := command(t, "validate", "\x1b[31mfile"); strings.Contains(err, "\x1b") {
+		t.Errorf("an escape sequence reaches the terminal: %q", err)
+	}
+}

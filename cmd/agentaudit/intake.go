@@ -199,7 +199,7 @@ func (in *intaker) lines(source int, lines iter.Seq2[sitelist.Line, error]) erro
 		if bad, ok := errors.AsType[*sitelist.Error](err); ok {
 			// The lines before the trouble are good, but a list must not be
 			// audited by halves unnoticed: the caller drops the batch.
-			return usagef("%v", bad)
+			return usagef("%v; nothing of the list was audited, correct it and run it again", bad)
 		}
 		if err == nil {
 			err = in.add(source, line)

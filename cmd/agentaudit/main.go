@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -31,8 +32,20 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		case <-ctx.Done():
 			return
 		}
-		<-signals
-		os.Exit(exitInterrupted)
+		// One stop often arrives as two signals, one for the process and one
+		// for its group; only a later one is a second wish.
+		settle := time.After(300 * time.Millisecond)
+		for settled := false; ; {
+			select {
+			case <-settle:
+				settled = true
+				settle = nil
+			case <-signals:
+				if settled {
+					os.Exit(exitInterrupted)
+				}
+			}
+		}
 	}()
 	return ctx, func() { signal.Stop(signals); cancel() }
 }

@@ -45,6 +45,36 @@ func tuneMemory() {
 // memoryBound is where the collector begins to work harder, in bytes.
 const memoryBound = 200 << 20
 
+// prepare connects to the queue and makes the file that --out names.
+func (r *runner) prepare(ctx context.Context) error {
+	var err error
+	if r.q, err = openQueue(ctx, r.cfg); err != nil {
+		return err
+	}
+	if r.out == "" {
+		return nil
+	}
+	r.outTo, err = os.OpenFile(r.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		return nil
+	}
+	_ = r.q.Close()
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s exists already and is never overwritten; remove it, or name another file with --out", clean(r.out))
+	}
+	return undone(fmt.Errorf("cannot write the results: %w", err))
+}
+
+// release gives back what prepare took. A file that nothing was written to is
+// not left behind.
+func (r *runner) release() {
+	_ = r.q.Close()
+	if r.outTo != nil {
+		_ = r.outTo.Close()
+		_ = os.Remove(r.out)
+	}
+}
+
 // work audits what is left of a batch, in this process, until the batch ends
 // or ctx does.
 func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) error {
@@ -54,11 +84,6 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	}
 
 	tuneMemory()
-	q, err := openQueue(ctx, r.cfg)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
 	if err := st.WorkOn(b.ID); err != nil {
 		return undone(err)
 	}
@@ -72,7 +97,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 		return err
 	}
 	w, err := worker.New(worker.Config{
-		Store: st, Queue: q, Auditor: &audit.Auditor{Client: client, Agents: !r.noAgents && !options.NoAgents}, Manners: manners, Concurrency: r.concurrency,
+		Store: st, Queue: r.q, Auditor: &audit.Auditor{Client: client, Agents: !r.noAgents && !options.NoAgents}, Manners: manners, Concurrency: r.concurrency,
 		Retry: r.retries, SoleOwner: true, Log: r.cfg.log, Observe: out.observe,
 	})
 	if err != nil {
@@ -175,13 +200,8 @@ func (r *runner) openOut(ctx context.Context, st *store.Store, b *store.Batch) (
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(r.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, usagef("%s exists already and is never overwritten; remove it, or name another file with --out", clean(r.out))
-	}
-	if err != nil {
-		return nil, undone(err)
-	}
+	f := r.outTo
+	r.outTo = nil // from here on it is the outFile's to close
 	o := &outFile{st: st, id: b.ID, f: f, buf: bufio.NewWriter(f), runs: make(chan store.RunID, 4096), done: make(chan error, 1)}
 	if o.rows, err = newRowWriter(format, o.buf); err != nil {
 		return nil, err

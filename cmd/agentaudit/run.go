@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
+	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
 )
@@ -64,8 +66,11 @@ func runCommand(s streams) *cli.Command {
 
 // runner is one use of the run command.
 type runner struct {
-	s   streams
-	cfg *config
+	// q is the queue and outTo the file of --out, from prepare on.
+	q     *queue.Conn
+	outTo *os.File
+	s     streams
+	cfg   *config
 	// client makes the client that visits sites, with the manners of the worker.
 	client      func(cfg fetch.Config) (*fetch.Client, error)
 	list        listOptions
@@ -154,6 +159,11 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer st.Close()
+	// What can go wrong with the flags goes wrong before there is a batch.
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	defer r.release()
 	b, err := r.batch(ctx, st)
 	if err != nil {
 		return err
@@ -224,6 +234,9 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 	sealed, err := st.SealBatch(ctx, b.ID)
 	if err != nil {
 		return nil, undone(err)
+	}
+	if sealed.Entries == 0 {
+		r.note("the list holds no site to audit")
 	}
 	r.note("batch %s: %s, %d repeated, %d rejected (%s)", sealed.ID, plural(sealed.Entries, "entry", "entries"), sealed.Duplicates, sealed.Rejected, duration(time.Since(started)))
 	return sealed, nil

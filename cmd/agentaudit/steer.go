@@ -121,6 +121,10 @@ func (r *runner) retry(ctx context.Context, name string, sel store.Selection) er
 	if err != nil {
 		return err
 	}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	defer r.release()
 	n, err := st.RetryBatch(ctx, b.ID, sel)
 	if errors.Is(err, store.ErrConflict) {
 		return usagef("batch %s is %s: %v", b.ID, b.State, err)
