@@ -63,6 +63,7 @@ func BenchmarkPage(b *testing.B) {
 		{"search-never", results + "?q=www&check=linked&status=fail"},
 		{"search-reason-rare", results + "?q=www.site&reason=refused"},
 		{"search-labels-host", results + "?q=listing&host=platform.example"},
+		{"agents-never", results + "?agents=valid"},
 		{"search-twice", results + "?q=l&tag=shop"},
 		{"run", "/runs/" + string(ids[0]) + "-77"},
 		{"run-again", "/runs/" + string(ids[1]) + "-77"},
@@ -93,4 +94,16 @@ func BenchmarkPage(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// BenchmarkCompare sets the large batch against the small one, from the store.
+func BenchmarkCompare(b *testing.B) {
+	x, ids := benchStore(b)
+	cpu := cpuTime()
+	for b.Loop() {
+		if _, err := x.Compare(b.Context(), ids[0], ids[1]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(((cpuTime() - cpu) / time.Duration(b.N)).Milliseconds()), "cpu-ms")
 }
