@@ -80,6 +80,23 @@ func TestLive(t *testing.T) {
 		if p.asked != 11 {
 			t.Errorf("asked %d times for two pages, want 11", p.asked)
 		}
+		// The rate is that of the last half minute.
+		for range 20 {
+			p.set(func(b *store.Batch) { b.OpenRuns -= 2 })
+			u = next(a)
+		}
+		if got := u.Values["000000001.rate"]; got != "1.0 a second" {
+			t.Errorf("after a slow half minute: %s", got)
+		}
+		// Runs that are opened again are no progress backwards.
+		p.set(func(b *store.Batch) { b.OpenRuns += 100 })
+		for range 3 {
+			u = next(a)
+			p.set(func(b *store.Batch) { b.OpenRuns -= 2 })
+		}
+		if got := u.Values["000000001.rate"]; got != "1.0 a second" {
+			t.Errorf("after a retry: %s", got)
+		}
 		// A rest is no slow progress, and nothing is promised of it.
 		p.set(func(b *store.Batch) { b.State = store.StatePaused })
 		if u = next(a); u.Values["000000001.eta"] != "–" || u.Values["000000001.rate"] != "–" {

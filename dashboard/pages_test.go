@@ -74,6 +74,8 @@ func TestPages(t *testing.T) {
 		// Reasons are those of the last batch that is done.
 		want(t, doc, ".columns .of a", "Shops of the region", "Shops of the region")
 		has(t, doc, ".ranked tbody tr", "missing-profile there is no agentic.json 25.0 %")
+		want(t, doc, ".columns section .ranked tbody th a", "incomplete", "api-mismatch", "blocked", "invalid-profile", "missing-profile", "no-such-host", "server-error", "txt-conflict",
+			"txt", "json", "readme", "resource", "readme:directory", "readme:json", "readme:specification", "readme:txt")
 		if n, m := len(find(doc, "section")), len(find(doc, "section .asof")); n != m {
 			t.Errorf("%d sections with numbers, %d of them say as of when", n, m)
 		}
@@ -94,6 +96,7 @@ func TestPages(t *testing.T) {
 		want(t, doc, "h1", "Shops of the region finished")
 		want(t, doc, ".tallies strong", "17", "9", "10", "4")
 		has(t, doc, "section .facts div", "Rejected lines5 11 %")
+		has(t, doc, "section .facts div", "Audited with a verdict36 90 %")
 		want(t, doc, "#rejected", "Rejected lines")
 		has(t, doc, "tbody tr", "shops.csv:1003 htp:/north-lantern.example (closed?) its scheme is not https")
 		if got, want := links(doc, ".tallies a")[2], batch(x.after)+"/results?outcome=failed"; got != want {
@@ -203,6 +206,9 @@ func TestPages(t *testing.T) {
 		doc = read(t, s, path)
 		want(t, doc, "#moves", "39 sites have a result in both")
 		want(t, doc, ".changes strong", "2", "8", "10", "13", "6", "1", "0")
+		want(t, doc, ".matrix tbody .better", "4", "2", "2")
+		want(t, doc, ".matrix tbody .worse", "2", "0", "0")
+		want(t, doc, ".matrix tbody .same", "9", "4", "10", "2")
 		want(t, doc, "#rows", "Regressions: worse than before")
 		want(t, doc, ".cards tbody th", "Golden Bakery golden-bakery.example", "old-orchard.example")
 		want(t, read(t, s, path+"&show=only-before"), ".cards tbody th", "Copper Kettle copper-kettle.example")
@@ -349,10 +355,80 @@ func TestRunWithoutDocuments(t *testing.T) {
 	readStatus(t, s, "/runs/"+string(x.failed), 500)
 }
 
+// Failures come first, whatever the order of the report, and the README's
+// checks stand once though they are in two lists.
+func TestOrderOfChecks(t *testing.T) {
+	check := func(id string, s report.Status) report.Check {
+		return report.Check{ID: id, Status: s, Detail: "About " + id}
+	}
+	p := &RunPage{Report: &report.Report{
+		Checks: []report.Check{check("a", report.Warn), check("b", report.Pass), check("c", report.Fail), check("linked", report.Warn), check("readme", report.Warn), check("d", report.Fail)},
+		Readme: report.Readme{Checks: []report.Check{check("readme", report.Warn)}},
+	}}
+	p.sortChecks()
+	ids := func(list []report.Check) (s string) {
+		for _, c := range list {
+			s += " " + c.ID
+		}
+		return s
+	}
+	if ids(p.ToDo) != " c d a readme" || ids(p.Passed) != " b" || ids(p.Notes) != " linked" || len(p.Same) != 0 {
+		t.Errorf("to do%s, passed%s, notes%s, same %v", ids(p.ToDo), ids(p.Passed), ids(p.Notes), p.Same)
+	}
+}
+
+// A number of rows is only told where a counter holds it.
+func TestTotals(t *testing.T) {
+	b := &store.Batch{ID: "b", Outcomes: map[report.Outcome]store.Count{report.OutcomeFailed: {Entries: 3}, report.OutcomePartial: {Entries: 4}}}
+	reasons := []store.ReasonCount{{Outcome: report.OutcomeFailed, Reason: "r", Count: store.Count{Entries: 2}}, {Outcome: report.OutcomePartial, Reason: "r", Count: store.Count{Entries: 1}}}
+	checks := []store.CheckCount{{Check: "api", Status: report.Fail, Count: store.Count{Entries: 2}}, {Check: "api", Status: report.Warn, Count: store.Count{Entries: 2}}, {Check: "txt", Status: report.Warn, Count: store.Count{Entries: 4}}}
+	for _, c := range []struct {
+		f    store.Filter
+		want int64
+	}{
+		{store.Filter{}, 7}, {store.Filter{Outcome: report.OutcomeFailed}, 3}, {store.Filter{Outcome: report.OutcomeUnchecked}, 0},
+		{store.Filter{Reason: "r"}, 3}, {store.Filter{Reason: "r", Outcome: report.OutcomeFailed}, 2}, {store.Filter{Reason: "other"}, 0},
+		{store.Filter{Check: "txt"}, 4}, {store.Filter{Check: "txt", CheckStatus: report.Fail}, 0}, {store.Filter{Check: "api", CheckStatus: report.Fail}, 2},
+		{store.Filter{Check: "api"}, -1}, // an entry may fail and warn
+		{store.Filter{Check: "api:/x.json"}, -1}, {store.Filter{Check: "txt", Outcome: report.OutcomeFailed}, -1}, {store.Filter{Tag: "t"}, -1}, {store.Filter{Text: "t"}, -1},
+	} {
+		c.f.Batch = b.ID
+		if got := total(b, c.f, reasons, checks); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.f, got, c.want)
+		}
+	}
+}
+
+func TestPagesOfBatches(t *testing.T) {
+	x, clock := storetest.New(t)
+	for range 2*batchesPerPage + 1 {
+		storetest.Batch(t, x, storetest.Targets(1)...)
+		clock.Add(time.Minute)
+	}
+	s := serve(t, Config{Store: x, Now: clock.Now})
+	seen := map[string]bool{}
+	sizes := ""
+	for path := "/batches"; path != ""; {
+		doc := read(t, s, path)
+		rows := links(doc, "tbody th a")
+		sizes += fmt.Sprint(len(rows), " ")
+		for _, l := range rows {
+			seen[l] = true
+		}
+		next := links(doc, ".pager [rel=next]")
+		if path = ""; len(next) > 0 {
+			path = next[0]
+		}
+	}
+	if len(seen) != 2*batchesPerPage+1 || sizes != "30 30 1 " {
+		t.Errorf("%d batches on pages of %s", len(seen), sizes)
+	}
+}
+
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{number(0), "0"}, {number(999), "999"}, {number(1000), "1,000"}, {number(1234567), "1,234,567"}, {number(-1234), "-1,234"},
-		{share(0, 10), "0 %"}, {share(10, 10), "100 %"}, {share(1, 100000), "< 0.1 %"}, {share(99999, 100000), "> 99.9 %"}, {share(1, 3), "33 %"}, {share(1, 40), "2.5 %"}, {share(999, 1000), "99.9 %"}, {share(5, 0), "–"},
+		{share(0, 10), "0 %"}, {share(10, 10), "100 %"}, {share(1, 100000), "< 0.1 %"}, {share(99999, 100000), "> 99.9 %"}, {share(1, 3), "33 %"}, {share(1, 40), "2.5 %"}, {share(999, 1000), "99.9 %"}, {share(9995, 10000), "> 99.9 %"}, {share(5, 0), "–"},
 		{span(-1), "–"}, {span(20 * time.Millisecond), "20 ms"}, {span(1500 * time.Millisecond), "1.5 s"}, {span(59 * time.Second), "59 s"}, {span(60 * time.Second), "1 min"}, {span(61 * time.Minute), "1 h 1 min"}, {span(49 * time.Hour), "2 days 1 h"},
 		{size(1), "1 byte"}, {size(999), "999 bytes"}, {size(65536), "65.5 kB"}, {size(1 << 20), "1.0 MB"},
 		{pace(0), "–"}, {pace(1234.4), "1,234 a second"}, {pace(2.5), "2.5 a second"}, {pace(0.5), "30 a minute"}, {pace(0.005), "18.0 an hour"},
