@@ -62,6 +62,8 @@ func TestPages(t *testing.T) {
 	batch := func(id store.BatchID) string { return "/batches/" + string(id) }
 
 	t.Run("overview", func(t *testing.T) {
+		// The overview does not wait long for a comparison; its page does.
+		read(t, s, "/compare?before="+string(x.before)+"&after="+string(x.after))
 		doc := read(t, s, "/")
 		want(t, doc, "h1", "Overview")
 		want(t, doc, "#present", "40 sites, by the last result of each")
