@@ -15,6 +15,7 @@ import (
 	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
 	"agentaudit/worker"
+	"agentaudit/worker/producer"
 )
 
 func demoCommand(s streams) *cli.Command {
@@ -79,7 +80,7 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool) 
 			cfg.UserAgent, cfg.Limits = fetch.UserAgent(programVersion(), defaultContact), demoLimits()
 			return n.Client(cfg), nil
 		},
-		list: listOptions{Files: []string{list}}, name: "demo", concurrency: 16, failOn: "never", quiet: quiet, retries: demoRetry,
+		list: producer.List{Files: []string{list}}, name: "demo", concurrency: 16, failOn: "never", quiet: quiet, retries: demoRetry,
 	}
 	if err := r.run(ctx); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
+	"agentaudit/worker/producer"
 )
 
 // openQueue connects to the Redis server that --redis names, or makes a queue
@@ -78,9 +79,9 @@ func (r *runner) release() {
 // work audits what is left of a batch, in this process, until the batch ends
 // or ctx does.
 func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) error {
-	options, err := optionsOf(b)
+	options, err := producer.OptionsOf(b)
 	if err != nil {
-		return err
+		return undone(err)
 	}
 
 	tuneMemory()

@@ -18,24 +18,8 @@ import (
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
+	"agentaudit/worker/producer"
 )
-
-// batchOptions are kept with a batch: all that a later process needs to go on
-// with it.
-type batchOptions struct {
-	List listOptions `json:"list"`
-	// NoAgents leaves agents.txt out of the audits of the batch.
-	NoAgents bool `json:"noAgents,omitempty"`
-}
-
-// optionsOf reads the options of a batch.
-func optionsOf(b *store.Batch) (batchOptions, error) {
-	var o batchOptions
-	if err := json.Unmarshal(b.Options, &o); err != nil {
-		return o, undone(fmt.Errorf("batch %s: its options cannot be read: %w", b.ID, err))
-	}
-	return o, nil
-}
 
 func runCommand(s streams) *cli.Command {
 	return &cli.Command{
@@ -74,7 +58,7 @@ type runner struct {
 	cfg   *config
 	// client makes the client that visits sites, with the manners of the worker.
 	client      func(cfg fetch.Config) (*fetch.Client, error)
-	list        listOptions
+	list        producer.List
 	resume      bool
 	resumeBatch string
 	name        string
@@ -114,7 +98,7 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 		return r, nil
 	}
 	var err error
-	r.list, err = newListOptions(c)
+	r.list, err = newList(c)
 	return r, err
 }
 
@@ -199,11 +183,11 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, undone(err)
 	}
-	options, err := json.Marshal(batchOptions{List: r.list, NoAgents: r.noAgents})
+	options, err := json.Marshal(producer.Options{List: r.list, NoAgents: r.noAgents})
 	if err != nil {
 		return nil, undone(err)
 	}
-	b, err := st.CreateBatch(ctx, store.NewBatch{Name: r.name, Sources: r.list.sourceNames(), Options: options})
+	b, err := st.CreateBatch(ctx, store.NewBatch{Name: r.name, Sources: r.list.SourceNames(), Options: options})
 	if err != nil {
 		return nil, undone(err)
 	}
@@ -218,20 +202,24 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 	defer debug.SetGCPercent(debug.SetGCPercent(65))
 	started := time.Now()
 	last := started
-	err := r.list.intake(ctx, st, b.ID, r.s.In, func(lines int64) {
+	_, err := producer.Fill(ctx, st, b.ID, r.list.Inputs(r.s.In), r.list.Read, func(c producer.Counts) {
 		if time.Since(last) > time.Second {
 			last = time.Now()
-			r.note("%d lines read", lines)
+			r.note("%d lines read", c.Lines)
 		}
 	})
 	if err != nil {
-		if ctx.Err() != nil && r.list.rereadable() {
+		if ctx.Err() != nil && r.list.Rereadable() {
 			r.note("the list was not read to its end; agentaudit run --resume %s reads it again", b.ID)
 			return nil, err
 		}
-		clear := context.WithoutCancel(ctx)
-		if dropErr := errors.Join(st.DiscardIntake(clear, b.ID), st.CancelBatch(clear, b.ID, "its list could not be read")); dropErr != nil {
+		if dropErr := producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its list could not be read"); dropErr != nil {
 			return nil, undone(errors.Join(err, dropErr))
+		}
+		if bad, ok := errors.AsType[*producer.ListError](err); ok {
+			// The lines before the trouble are good, but a list must not be
+			// audited by halves unnoticed.
+			return nil, usagef("%v; nothing of the list was audited, correct it and run it again", bad)
 		}
 		return nil, err
 	}
@@ -260,13 +248,13 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 	}
 	switch b.State {
 	case store.StateIntake:
-		options, err := optionsOf(b)
+		options, err := producer.OptionsOf(b)
 		if err != nil {
-			return nil, err
+			return nil, undone(err)
 		}
 		r.list = options.List
-		if !r.list.rereadable() {
-			return nil, usagef("batch %s was stopped while its list came from standard input, which cannot be read again; drop it with agentaudit cancel %s and run the list anew", b.ID, b.ID)
+		if !r.list.Rereadable() {
+			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with agentaudit cancel %s and run the list anew", b.ID, b.ID)
 		}
 		if err := st.DiscardIntake(ctx, b.ID); err != nil {
 			return nil, undone(err)
