@@ -30,7 +30,7 @@ func scanBatch(scan func(...any) error, b *Batch) error {
 // snapshot runs f in one read transaction, so that numbers which belong
 // together are of one moment.
 func (s *Store) snapshot(ctx context.Context, f func(tx *sql.Tx) error) error {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.d.snapshot})
 	if err != nil {
 		return explain(err)
 	}

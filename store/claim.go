@@ -207,11 +207,7 @@ func (t *groupTx) cancelRun(batch, n, first int64) error {
 
 // entriesOf lists the entries of a run whose first is known.
 func (t *groupTx) entriesOf(batch, run, first int64) ([]int64, error) {
-	st, err := t.stmt(sqlEntries)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := st.QueryContext(t.ctx, batch, run)
+	rows, err := t.query(sqlEntries, batch, run)
 	if err != nil {
 		return nil, err
 	}

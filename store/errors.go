@@ -23,6 +23,10 @@ var (
 	ErrReadOnly = errors.New("the store is read-only")
 	// ErrFull is the error for a disk or quota that is full.
 	ErrFull = errors.New("the disk is full")
+	// ErrUnavailable is the error for a database server that does not answer, or
+	// not now: it restarts, the network is away, it is overloaded. The same call
+	// may succeed later; whether a write was done is not known.
+	ErrUnavailable = errors.New("the database is not available")
 	// ErrSchema is the error for a database of another version of the program.
 	ErrSchema = errors.New("the database is of another version")
 )
@@ -49,7 +53,7 @@ func stale(id RunID, why string) error { return fmt.Errorf("run %s: %s: %w", id,
 func explain(err error) error {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
-		return err
+		return explainPostgres(err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:

@@ -105,7 +105,7 @@ func (s *Store) entriesOf(ctx context.Context, batch int64, x *facet) (n int64, 
 			n = 0
 		}
 	} else {
-		err = s.read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM entry_words WHERE batch = $1 AND kind = $2 AND word = $3 LIMIT $4) AS some`,
+		err = s.read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM entry_words WHERE batch = $1 AND kind = $2 AND word = $3 LIMIT $4) AS found`,
 			batch, x.values[0], x.values[1], s.few()+1).Scan(&n)
 	}
 	return n, explain(err)

@@ -46,6 +46,9 @@ type groupOp struct {
 func newGrouper(ctx context.Context, s *Store) (*grouper, error) {
 	g := &grouper{s: s, ops: make(chan *groupOp), stop: make(chan struct{}), stmts: map[string]*sql.Stmt{}}
 	for _, q := range hot {
+		if !s.d.prepared {
+			break
+		}
 		st, err := s.write.PrepareContext(ctx, q)
 		if err != nil {
 			g.close()
@@ -206,37 +209,41 @@ func (s *Store) newGroupTx(ctx context.Context, tx *sql.Tx) *groupTx {
 		counts: map[countKey]Count{}, ended: map[int64]int64{}, started: map[int64]bool{}}
 }
 
-// stmt prepares a statement once for all transactions of the grouper.
-func (t *groupTx) stmt(query string) (*sql.Stmt, error) {
-	if t.stmts == nil {
-		return t.tx.PrepareContext(t.ctx, query)
+// stmt is the statement prepared for all transactions of the grouper, nil
+// where there is none.
+func (t *groupTx) stmt(query string) *sql.Stmt {
+	if st := t.stmts[query]; st != nil {
+		return t.tx.StmtContext(t.ctx, st)
 	}
-	st := t.stmts[query]
-	if st == nil {
-		// On the pool it would wait for the connection that t holds.
-		return t.tx.PrepareContext(t.ctx, query)
-	}
-	return t.tx.StmtContext(t.ctx, st), nil
+	return nil
 }
 
 func (t *groupTx) exec(query string, args ...any) (int64, error) {
-	st, err := t.stmt(query)
-	if err != nil {
-		return 0, err
+	var res sql.Result
+	var err error
+	if st := t.stmt(query); st != nil {
+		res, err = st.ExecContext(t.ctx, args...)
+	} else {
+		res, err = t.tx.ExecContext(t.ctx, query, args...)
 	}
-	res, err := st.ExecContext(t.ctx, args...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-func (t *groupTx) queryRow(query string, args []any, dest ...any) error {
-	st, err := t.stmt(query)
-	if err != nil {
-		return err
+func (t *groupTx) query(query string, args ...any) (*sql.Rows, error) {
+	if st := t.stmt(query); st != nil {
+		return st.QueryContext(t.ctx, args...)
 	}
-	return st.QueryRowContext(t.ctx, args...).Scan(dest...)
+	return t.tx.QueryContext(t.ctx, query, args...)
+}
+
+func (t *groupTx) queryRow(query string, args []any, dest ...any) error {
+	if st := t.stmt(query); st != nil {
+		return st.QueryRowContext(t.ctx, args...).Scan(dest...)
+	}
+	return t.tx.QueryRowContext(t.ctx, query, args...).Scan(dest...)
 }
 
 func (t *groupTx) count(batch int64, kind, name, sub string, entries, runs int64) {

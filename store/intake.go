@@ -277,7 +277,7 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE batches SET sealed_at = $1,
 			state       = CASE WHEN runs = 0 THEN 'finished' ELSE 'queued' END,
-			finished_at = CASE WHEN runs = 0 THEN $1 ELSE 0 END,
+			finished_at = CASE WHEN runs = 0 THEN cast($1 AS BIGINT) ELSE 0 END,
 			class       = CASE WHEN runs <= $2 THEN 'small' ELSE 'bulk' END
 			WHERE id = $3 AND state = 'intake'`, now, s.o.SmallBatch, batch)
 		if err != nil {
@@ -292,10 +292,12 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		if err := memory.flush(ctx, tx, batch); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, s.d.sortSmall); err != nil {
-			return err
+		if s.d.sortSmall != "" {
+			if _, err := tx.ExecContext(ctx, s.d.sortSmall); err != nil {
+				return err
+			}
+			defer tx.ExecContext(ctx, s.d.sortAsBefore)
 		}
-		defer tx.ExecContext(ctx, s.d.sortAsBefore)
 		// Sorted, so that they are written from one end to the other.
 		for _, q := range []string{
 			`INSERT INTO entry_words (batch, kind, word, entry) SELECT e.batch, 'host', r.host, e.n

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ func openTest(t testing.TB, o Options) *Store {
 func TestMigrations(t *testing.T) {
 	s := openTest(t, Options{})
 	ctx := t.Context()
-	known, err := migrations(migrationFiles, s.d.folder)
+	known, err := migrations(migrationFiles, migrationFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +71,46 @@ func TestMigrationFilesAreNumbered(t *testing.T) {
 	fsys := fstest.MapFS{"m/0001_a.sql": {Data: []byte("x")}, "m/0003_b.sql": {}}
 	if _, err := migrations(fsys, "m"); err == nil {
 		t.Fatal("a gap in the numbers was accepted")
+	}
+}
+
+func TestSchemaOfEachDatabase(t *testing.T) {
+	const text = `-- A table; with TEXT.
+CREATE TABLE a (
+  n    BIGINT NOT NULL,
+  name TEXT   NOT NULL, -- what people call it
+  PRIMARY KEY (n)
+) WITHOUT ROWID;
+-- only sqlite
+CREATE INDEX a_name ON a (name) WHERE n > 0;
+-- only postgres
+CREATE INDEX a_name ON a (name);
+-- both
+CREATE INDEX a_n ON a (n);
+`
+	if got := sqliteDialect.schema(text); strings.Contains(got, "postgres") || !strings.Contains(got, "WITHOUT ROWID") ||
+		!strings.Contains(got, "n > 0") || strings.Contains(got, "(name);") || !strings.Contains(got, "a_n ") {
+		t.Errorf("SQLite gets\n%s", got)
+	}
+	if got := postgresDialect.schema(text); strings.Contains(got, "ROWID") || !strings.Contains(got, `name TEXT COLLATE "C"   NOT NULL`) ||
+		strings.Contains(got, "n > 0") || !strings.Contains(got, "(name);") || !strings.Contains(got, "a_n ") {
+		t.Errorf("PostgreSQL gets\n%s", got)
+	}
+}
+
+// A column of another type than these is not the same in both databases.
+func TestMigrationsUseCommonTypes(t *testing.T) {
+	all, err := migrations(migrationFiles, migrationFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := regexp.MustCompile(`(?i)\b(INTEGER|INT|BLOB|REAL|VARCHAR|SERIAL|AUTOINCREMENT|DATETIME|TIMESTAMP|JSONB?)\b`)
+	for _, m := range all {
+		for _, d := range []*dialect{sqliteDialect, postgresDialect} {
+			if found := other.FindString(comment.ReplaceAllString(d.schema(m.text), "")); found != "" {
+				t.Errorf("%s has a %s", m.name, found)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -17,25 +18,10 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// dialect is all in which the databases differ.
-type dialect struct {
-	name   string
-	folder string
-	// sortSmall and sortAsBefore bound the memory of a large sort in a
-	// transaction; what does not fit goes to temporary files.
-	sortSmall, sortAsBefore string
-}
-
-var sqliteDialect = dialect{
-	name:   "sqlite",
-	folder: "migrations/sqlite",
-	// A sort takes three times the cache.
-	sortSmall:    "PRAGMA cache_size = -6144",
-	sortAsBefore: "PRAGMA cache_size = " + writerCache,
-}
+const migrationFolder = "migrations"
 
 // migration is one step of the schema, from a file NNNN_name.sql. A step that
-// was released is never changed: the checksum of what ran is kept.
+// was released is never changed: the checksum of its file is kept.
 type migration struct {
 	version  int64
 	name     string
@@ -68,7 +54,7 @@ func migrations(fsys fs.FS, folder string) ([]migration, error) {
 
 // migrate brings the schema up to this program's version, one transaction a step.
 func (s *Store) migrate(ctx context.Context) error {
-	all, err := migrations(migrationFiles, s.d.folder)
+	all, err := migrations(migrationFiles, migrationFolder)
 	if err != nil {
 		return err
 	}
@@ -76,39 +62,67 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 func (s *Store) migrateTo(ctx context.Context, all []migration) error {
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (
-			version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
-		return err
-	})
+	// Most processes find nothing to do, and may lack the right to do it.
+	done, err := s.applied(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := applied(ctx, s.write)
-	if err != nil {
+	if err := compatible(done, all, false); err != nil || len(done) == len(all) {
 		return err
 	}
-	if err := compatible(done, all, false); err != nil {
-		return err
-	}
-	for _, m := range all[len(done):] {
-		err := s.inTx(ctx, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, m.text); err != nil {
-				return err
-			}
-			_, err := tx.ExecContext(ctx, `INSERT INTO schema_version (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
-				m.version, m.name, m.checksum, s.now())
+	for {
+		var step *migration
+		err := s.inLongTx(ctx, func(tx *sql.Tx) (err error) {
+			step, err = s.nextStep(ctx, tx, all)
 			return err
 		})
-		if err != nil {
-			return fmt.Errorf("migration %s: %w", m.name, err)
+		if err != nil || step == nil {
+			return err
 		}
-		s.o.Log.InfoContext(ctx, "database migrated", "migration", m.name)
+		s.o.Log.InfoContext(ctx, "database migrated", "migration", step.name)
 	}
-	return nil
 }
 
-func applied(ctx context.Context, db *sql.DB) ([]migration, error) {
+// nextStep runs the first migration that the database lacks, if there is one.
+// Other processes wait until it is done, and then find it done.
+func (s *Store) nextStep(ctx context.Context, tx *sql.Tx, all []migration) (*migration, error) {
+	if s.d.lockSchema != "" {
+		if _, err := tx.ExecContext(ctx, s.d.lockSchema); err != nil {
+			return nil, err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (
+		version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
+	if err != nil {
+		return nil, err
+	}
+	done, err := applied(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if err := compatible(done, all, false); err != nil || len(done) == len(all) {
+		return nil, err
+	}
+	m := &all[len(done)]
+	if _, err := tx.ExecContext(ctx, s.d.schema(m.text)); err != nil {
+		return nil, fmt.Errorf("migration %s: %w", m.name, err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO schema_version (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
+		m.version, m.name, m.checksum, s.now())
+	return m, err
+}
+
+// applied lists the migrations that the database has, none where it is empty.
+func (s *Store) applied(ctx context.Context) ([]migration, error) {
+	db := cmp.Or(s.write, s.read)
+	var some bool
+	if err := db.QueryRowContext(ctx, s.d.hasTable, "schema_version").Scan(&some); err != nil || !some {
+		return nil, explain(err)
+	}
+	return applied(ctx, db)
+}
+
+func applied(ctx context.Context, db querier) ([]migration, error) {
 	return collect(ctx, db, `SELECT version, name, checksum FROM schema_version ORDER BY version`, nil,
 		func(r *sql.Rows, m *migration) error { return r.Scan(&m.version, &m.name, &m.checksum) })
 }
@@ -130,13 +144,16 @@ func compatible(done, known []migration, exact bool) error {
 }
 
 func (s *Store) checkSchema(ctx context.Context) error {
-	all, err := migrations(migrationFiles, s.d.folder)
+	all, err := migrations(migrationFiles, migrationFolder)
 	if err != nil {
 		return err
 	}
-	done, err := applied(ctx, s.read)
+	done, err := s.applied(ctx)
 	if err != nil {
 		return err
+	}
+	if len(done) == 0 {
+		return fmt.Errorf("nothing is stored there yet: %w", ErrNotFound)
 	}
 	return compatible(done, all, true)
 }

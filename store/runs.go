@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func (s *Store) TakeDue(ctx context.Context, class Class, limit int) ([]Due, err
 	}
 	now := s.now()
 	ids, err := collect(ctx, s.read, `SELECT id FROM batches WHERE state IN ('queued', 'running') AND class = $1 AND open_runs > 0
-		AND ($2 = 0 OR id = $2) ORDER BY open_runs, id`, []any{string(class), s.only.Load()}, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
+		AND (id = $2 OR $2 = 0) ORDER BY open_runs, id`, []any{string(class), s.only.Load()}, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -276,7 +277,7 @@ func (s *Store) RenewLeases(ctx context.Context, claims []*Claim, lease time.Dur
 // ExpireLeases puts runs back whose lease has ended: their worker is gone. It
 // returns how many there were.
 func (s *Store) ExpireLeases(ctx context.Context) (int64, error) {
-	return s.putBack(ctx, `state = 'running' AND lease_until <= $1`)
+	return s.putBack(ctx, s.now())
 }
 
 // ResetRunning puts back all runs that are marked as enqueued or running. It is
@@ -286,10 +287,11 @@ func (s *Store) ResetRunning(ctx context.Context) (int64, error) {
 	// The token grows also for runs that were only enqueued: a task that a
 	// dead process had taken and not yet claimed still stands in Redis under
 	// the old one, and a new task of the same name would wait for it.
-	return s.putBack(ctx, `state = 'running' AND $1 = $1`, `UPDATE runs SET state = 'queued', enqueued_at = 0, token = token + 1 WHERE state = 'enqueued'`)
+	return s.putBack(ctx, math.MaxInt64, `UPDATE runs SET state = 'queued', enqueued_at = 0, token = token + 1 WHERE state = 'enqueued'`)
 }
 
-func (s *Store) putBack(ctx context.Context, which string, also ...string) (int64, error) {
+// putBack puts runs back whose lease ends at a time or earlier.
+func (s *Store) putBack(ctx context.Context, until int64, also ...string) (int64, error) {
 	var lost int64
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		t := s.newGroupTx(ctx, tx)
@@ -297,8 +299,8 @@ func (s *Store) putBack(ctx context.Context, which string, also ...string) (int6
 			batch, n, entry int64
 			state           BatchState
 		}
-		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.entry, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.`+which,
-			[]any{t.now}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.entry, &v.state) })
+		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.entry, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.state = 'running' AND r.lease_until <= $1`,
+			[]any{until}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.entry, &v.state) })
 		if err != nil {
 			return err
 		}

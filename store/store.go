@@ -52,10 +52,11 @@ type Options struct {
 // Store is an open store, safe for concurrent use.
 type Store struct {
 	o       Options
-	d       dialect
+	d       *dialect
 	lock    *fileLock
 	write   *sql.DB // nil when read-only
 	read    *sql.DB
+	long    *sql.DB // for writes that take minutes, nil when read-only
 	group   *grouper
 	codec   *codec
 	intakes intakes
@@ -66,9 +67,17 @@ type Store struct {
 // databaseFile is the name of the SQLite file in a data directory.
 const databaseFile = "agentaudit.db"
 
-// Open opens the store in a data directory. With [Shared] and [ReadOnly] a
-// directory without a store is [ErrNotFound], and one written by another
-// version of the program is [ErrSchema].
+// Open opens the store in a data directory, or the one in the PostgreSQL
+// database that a URL names ([postgres://USER@HOST/DATABASE]). With [Shared] and
+// [ReadOnly] a place without a store is [ErrNotFound], and one written by another
+// version of the program is [ErrSchema]. A server that does not answer is
+// [ErrUnavailable].
+//
+// What the URL leaves out comes from the environment, as with all programs of
+// PostgreSQL (PGPASSWORD, PGPASSFILE, PGSSLMODE and so on); a password in it is
+// never shown.
+//
+// [postgres://USER@HOST/DATABASE]: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -85,20 +94,26 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 	if o.GroupEvery == 0 {
 		o.GroupEvery = 10 * time.Millisecond
 	}
-	if scheme, _, ok := strings.Cut(source, "://"); ok {
-		return nil, fmt.Errorf("%s:// stores are not supported by this build; give a data directory", scheme)
-	}
 	s := &Store{o: o, d: sqliteDialect}
+	open, place := s.openSQLite, source
+	if scheme, _, ok := strings.Cut(source, "://"); ok {
+		switch scheme {
+		case "postgres", "postgresql":
+			s.d, open, place = postgresDialect, s.openPostgres, shownURL(source)
+		default:
+			return nil, fmt.Errorf("%s:// stores are not supported; give a data directory or a postgres:// URL", scheme)
+		}
+	}
 	defer func() {
 		if err != nil {
 			s.Close()
-			err = fmt.Errorf("open the store in %s: %w", source, explain(err))
+			err = fmt.Errorf("open the store in %s: %w", place, explain(err))
 		}
 	}()
 	if s.codec, err = newCodec(); err != nil {
 		return nil, err
 	}
-	if err := s.openSQLite(ctx, source); err != nil {
+	if err := open(ctx, source); err != nil {
 		return nil, err
 	}
 	if s.write != nil {
@@ -130,6 +145,7 @@ func (s *Store) openSQLite(ctx context.Context, dir string) (err error) {
 		}
 		// SQLite has one writer; a second connection would only wait.
 		s.write.SetMaxOpenConns(1)
+		s.long = s.write
 		if s.o.Access == Own {
 			if err := s.migrate(ctx); err != nil {
 				return err
@@ -175,7 +191,7 @@ func (s *Store) Close() error {
 	if s.group != nil {
 		s.group.close()
 	}
-	for _, db := range []*sql.DB{s.read, s.write} {
+	for _, db := range []*sql.DB{s.read, s.write, s.long} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -205,18 +221,41 @@ func instant(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// inTx runs f in a transaction of the writer: all of it or nothing.
+// inTx runs f in a transaction: all of it or nothing. Where several write at
+// once (PostgreSQL) f may run more than once, when another transaction was in
+// its way; it must not add to what it leaves outside.
 func (s *Store) inTx(ctx context.Context, f func(tx *sql.Tx) error) error {
-	if s.write == nil {
+	return s.inTxOf(ctx, s.write, f)
+}
+
+// inLongTx is inTx for what may take minutes.
+func (s *Store) inLongTx(ctx context.Context, f func(tx *sql.Tx) error) error {
+	return s.inTxOf(ctx, s.long, f)
+}
+
+// maxTries bounds how often a transaction is begun again.
+const maxTries = 10
+
+func (s *Store) inTxOf(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	if db == nil {
 		return ErrReadOnly
 	}
-	tx, err := s.write.BeginTx(ctx, nil)
+	for try := 1; ; try++ {
+		err := once(ctx, db, f)
+		if err == nil || try == maxTries || !collided(err) || ctx.Err() != nil {
+			return explain(err)
+		}
+	}
+}
+
+func once(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	defer tx.Rollback()
 	if err := f(tx); err != nil {
-		return explain(err)
+		return err
 	}
-	return explain(tx.Commit())
+	return tx.Commit()
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"os"
 	"testing"
 
 	"agentaudit/store"
@@ -69,4 +70,17 @@ func TestSQLite(t *testing.T) {
 		dir := t.TempDir()
 		return func(t *testing.T, o store.Options) *store.Store { return storetest.Open(t, dir, o) }
 	})
+}
+
+func TestPostgres(t *testing.T) {
+	Exercise(t, func(t *testing.T) opener {
+		url := storetest.Postgres(t)
+		return func(t *testing.T, o store.Options) *store.Store { return storetest.Open(t, url, o) }
+	})
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	storetest.StopPostgres()
+	os.Exit(code)
 }

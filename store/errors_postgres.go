@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// collided says that a transaction was undone because others were in its way;
+// it can be tried again at once.
+func collided(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	// serialization_failure, deadlock_detected
+	return ok && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// explainPostgres gives errors of PostgreSQL and of the way to it their plain
+// names (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+func explainPostgres(err error) error {
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case e.Code == "53100":
+			return fmt.Errorf("%w: free some space at the PostgreSQL server, nothing finished is lost (%w)", ErrFull, err)
+		case e.Code == "25006" && errors.Is(err, ErrReadOnly):
+			return err
+		case passing(e.Code):
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		return err
+	}
+	var network net.Error
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	if connecting || errors.As(err, &network) && !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}
+
+// passing says that an error of the server says nothing about the statement:
+// connection trouble, too little of something, intervention of the operator, a
+// lock or a standby in the way.
+func passing(code string) bool {
+	switch code {
+	case "40001", "40P01", "55P03", // collision, deadlock, lock not available
+		"25P03", "25P02", // stood still in a transaction, and what follows from an error there
+		"25006",          // a standby takes no writes: the server is being changed for another
+		"57014", "58030": // statement timeout, I/O error
+		return true
+	}
+	switch code[:2] {
+	case "08", "53", "57":
+		return true
+	}
+	return false
+}
