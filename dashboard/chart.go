@@ -115,7 +115,7 @@ func rankChecks(l Links, b *store.Batch, counts []store.CheckCount, limit int) [
 		if !ok {
 			i = len(all)
 			at[c.Check] = i
-			all = append(all, Ranked{Name: c.Check, Words: checkWords[c.Check], Of: b.Done(), Link: l.Check(b.ID, c.Check, "")})
+			all = append(all, Ranked{Name: c.Check, Words: report.CheckWords(c.Check), Of: b.Done(), Link: l.Check(b.ID, c.Check, "")})
 		}
 		all[i].Count += c.Entries
 		if c.Status == report.Fail {

@@ -85,7 +85,7 @@ var functions = template.FuncMap{
 	"number": number, "share": share, "plural": plural, "span": span, "size": size, "webAddress": webAddress, "siteName": siteName, "shortCheck": shortCheck,
 	"outcomeWord": func(o report.Outcome) string { return outcomeWords[o] },
 	"reasonWord":  func(r report.Reason) string { return reasonWords[r] },
-	"checkWord":   func(id string) string { return checkWords[store.CheckClass(id)] },
+	"checkWord":   report.CheckWords,
 	"stateWord":   func(s store.BatchState) string { return stateWords[s] },
 	"changeName":  func(c store.Change) string { return changeWords[c][0] },
 	"changeWord":  func(c store.Change) string { return changeWords[c][1] },

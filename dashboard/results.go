@@ -251,7 +251,7 @@ func (p *ResultsPage) options(reasons []store.ReasonCount, checks []store.CheckC
 	}
 	for _, c := range checks {
 		if n, ok := byCheck[c.Check]; ok {
-			p.Checks = append(p.Checks, Option{c.Check, checkWords[c.Check], n, false})
+			p.Checks = append(p.Checks, Option{c.Check, report.CheckWords(c.Check), n, false})
 			delete(byCheck, c.Check)
 		}
 	}

@@ -44,27 +44,6 @@ var reasonWords = map[report.Reason]string{
 	report.ReasonInternal:         "our own fault; see the log",
 }
 
-// checkWords say what a check, or a class of checks, looks at.
-var checkWords = map[string]string{
-	"json":                 "agentic.json is there and is JSON",
-	"json-type":            "agentic.json is served as application/json",
-	"structure":            "agentic.json keeps to its format",
-	"origin":               "the profile's origin is where it is served",
-	"bindings":             "five OpenAPI documents at the most",
-	"api":                  "OpenAPI documents fit the actions",
-	"resource":             "listed documents can be read and agree",
-	"limit":                "more documents than one audit reads",
-	"linked":               "connections that are only listed (information)",
-	"txt":                  "agentic.txt is there and matches",
-	"txt-type":             "agentic.txt is served as text/plain",
-	"readme":               "README.md is there and is Markdown",
-	"readme:json":          "README links to agentic.json",
-	"readme:txt":           "README links to agentic.txt",
-	"readme:specification": "README links to ruagentic.org",
-	"readme:directory":     "README links to ruagentic.com",
-	"readme:filename":      "README.md is not called README.me",
-}
-
 // stateWords say what the state of a batch means.
 var stateWords = map[store.BatchState]string{
 	store.StateIntake:    "its list is being read",

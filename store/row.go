@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"agentaudit/audit/report"
@@ -157,14 +156,7 @@ type Page struct {
 // CheckClass is the part of a check's id that is the same for all sites: "api"
 // for api:/openapi.json, "resource" for resource:https://site.example/llms.txt,
 // and the whole id for others. Counters and filters go by it.
-func CheckClass(id string) string {
-	for _, class := range []string{"api", "resource"} {
-		if strings.HasPrefix(id, class+":") {
-			return class
-		}
-	}
-	return id
-}
+func CheckClass(id string) string { return report.CheckClass(id) }
 
 // Site is a target over time.
 type Site struct {

@@ -9,6 +9,15 @@ import (
 	"agentaudit/fetch/weburl"
 )
 
+// Plain makes one line of readable text of untrusted text, "" where nothing
+// of it can be seen: for where [Markdown] would be too much.
+func Plain(s string) string { return plain(s) }
+
+// Markdown makes Markdown of untrusted text that shows the plain text and is
+// nothing else, wherever on a line it stands: no markup, link, HTML or control
+// sequence survives in any of the usual renderers.
+func Markdown(s string) string { return markdown(s) }
+
 // plain makes one line of readable text of untrusted text: controls become
 // blanks, invisible format characters vanish (but for the joiners that emoji
 // and several scripts are written with), white space is folded.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
+	"agentaudit/audit/format"
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
 	"agentaudit/worker"
@@ -17,14 +20,18 @@ func auditCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "audit",
 		Usage:     "audit one site and say what to do",
-		UsageText: "agentaudit audit TARGET [--json] [--publication] [--readme URL] [--no-agents]",
+		UsageText: "agentaudit audit TARGET [--publication] [--format FORMAT] [--baseline FILE] [--readme URL] [--no-agents]",
 		Description: "TARGET is a domain, a directory or the URL of an agentic.json. Exit code 0 means that the JSON and its\n" +
 			"API documents are valid (with --publication: that the whole publication is successful), 1 that they\n" +
 			"are not, 3 that the site gave no definite answer. agents.txt, another convention, is audited beside it\n" +
-			"and changes neither; --json leaves it out (see agentaudit agents).\n\n" +
-			"EXAMPLE\n   agentaudit audit shop.example --publication",
+			"and changes neither; --json leaves it out (see agentaudit agents). With --baseline only findings that\n" +
+			"are not in an earlier output (json, ndjson or sarif) make the exit code 1.\n\n" +
+			"EXAMPLE\n   agentaudit audit shop.example --publication\n" +
+			"   agentaudit audit shop.example --format sarif --baseline last.sarif > now.sarif",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the report, version 3, and nothing else"},
+			&cli.StringFlag{Name: "format", Usage: "print as `FORMAT`: text, json (as --json), sarif, junit or markdown", Value: formatText},
+			baselineFlag(),
 			&cli.BoolFlag{Name: "publication", Usage: "object to everything but a successful publication"},
 			&cli.StringFlag{Name: "readme", Usage: "the README is at `URL` (default: beside the JSON)"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no notes"},
@@ -40,6 +47,10 @@ func auditCommand(s streams) *cli.Command {
 			if _, err := newConfig(c, s); err != nil {
 				return err
 			}
+			out, err := newAuditOut(c)
+			if err != nil {
+				return err
+			}
 			client, err := newClient(c, s, fetch.Config{})
 			if err != nil {
 				return err
@@ -53,19 +64,14 @@ func auditCommand(s streams) *cli.Command {
 			if c.Bool("no-retry") {
 				policy = worker.Retry{Never: true}
 			}
-			res, err := auditOne(c.Context, &audit.Auditor{Client: client, Agents: !c.Bool("no-agents") && !c.Bool("json")}, target, policy, note)
+			res, err := auditOne(c.Context, &audit.Auditor{Client: client, Agents: !c.Bool("no-agents") && out.format != formatJSON}, target, policy, note)
 			if err != nil {
 				return err
 			}
-			if c.Bool("json") {
-				err = printJSON(s.Out, res.Report)
-			} else {
-				err = printResult(s.Out, res)
-			}
-			if err != nil {
+			if err := out.print(s.Out, res); err != nil {
 				return undone(err)
 			}
-			return judgeExit(res, c.Bool("publication"))
+			return out.exit(res, note)
 		},
 	}
 }
@@ -93,13 +99,68 @@ func auditOne(ctx context.Context, a *audit.Auditor, t audit.Target, policy work
 	}
 }
 
-// judgeExit is the exit code of a result.
-func judgeExit(res *report.Result, publication bool) error {
+// auditOut is how the result of one audit is shown and judged.
+type auditOut struct {
+	format      string
+	publication bool
+	baseline    *format.Baseline
+}
+
+func newAuditOut(c *cli.Context) (*auditOut, error) {
+	o := &auditOut{format: c.String("format"), publication: c.Bool("publication")}
+	if c.Bool("json") {
+		if c.IsSet("format") && o.format != formatJSON {
+			return nil, usagef("--json and --format %s contradict each other; leave one out", clean(o.format))
+		}
+		o.format = formatJSON
+	}
+	if o.format != formatText && o.format != formatJSON && !isDocument(o.format) {
+		return nil, usagef("--format %q: use text, json, sarif, junit or markdown", clean(o.format))
+	}
+	var err error
+	o.baseline, err = readBaseline(c)
+	return o, err
+}
+
+func (o *auditOut) objection() format.Objection {
+	if o.publication {
+		return format.ObjectPartial
+	}
+	return format.ObjectInvalid
+}
+
+func (o *auditOut) print(w io.Writer, res *report.Result) error {
+	switch o.format {
+	case formatText:
+		return printResult(w, res)
+	case formatJSON:
+		return printJSON(w, res.Report)
+	}
+	e := resultEntry(res)
+	doc, err := format.NewWriter(format.Name(o.format), w, format.Options{Version: programVersion(), Title: e.Target, Objection: o.objection(), Baseline: o.baseline})
+	if err != nil {
+		return err
+	}
+	return errors.Join(doc.Write(e), doc.End())
+}
+
+// exit is the exit code of a result: what a baseline knows is not objected to.
+func (o *auditOut) exit(res *report.Result, note func(string, ...any)) error {
 	switch {
 	case res.Outcome == report.OutcomeUnchecked:
 		return &exitError{code: exitUndone}
-	case publication && res.Report.Publication.Status != report.Successful, !publication && !res.Report.Valid:
+	case o.publication && res.Report.Publication.Status == report.Successful, !o.publication && res.Report.Valid:
+		return nil
+	case o.baseline == nil:
 		return objects()
 	}
+	fresh, err := o.baseline.New(resultEntry(res), o.objection())
+	if err != nil {
+		return undone(err)
+	}
+	if fresh {
+		return objects()
+	}
+	note("all of this is in the baseline already")
 	return nil
 }

@@ -155,7 +155,7 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 			if c.Status == report.Fail {
 				mark = sc.in("✗", red)
 			}
-			fmt.Fprintf(w, "  %8d  %s %-22s %s\n", c.Entries, mark, clean(c.Check), checkWords(c.Check))
+			fmt.Fprintf(w, "  %8d  %s %-22s %s\n", c.Entries, mark, clean(c.Check), report.CheckWords(c.Check))
 		}
 	}
 	if b.Rejected > 0 {

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
 	"agentaudit/audit/agentstxt"
+	"agentaudit/audit/format"
 	"agentaudit/audit/report"
 	"agentaudit/store"
 )
@@ -26,7 +28,7 @@ func resultsCommand(s streams) *cli.Command {
 		Usage:     "show the results of a batch",
 		UsageText: "agentaudit results [BATCH] [FILTERS] [--format table|csv|ndjson|json]",
 		Description: "One row for each entry of the list, in its order. BATCH is an id, the beginning of one, or\n" +
-			"\"latest\" (the default). Filters add up. A table shows 50 rows at a time; csv, ndjson and json give\n" +
+			"\"latest\" (the default). Filters add up. A table shows 50 rows at a time; all other formats give\n" +
 			"all. In csv, a cell that a spreadsheet would take for a formula gets an apostrophe in front.\n\n" +
 			"EXAMPLE\n   agentaudit results latest --outcome failed --check readme:json --format csv > failed.csv\n" +
 			"   agentaudit results latest --site shop.example",
@@ -40,7 +42,8 @@ func resultsCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "id", Usage: "only the entry with the listing's `ID`"},
 			&cli.StringFlag{Name: "tag", Usage: "only entries with `TAG`"},
 			&cli.StringFlag{Name: "search", Usage: "only hosts, labels and ids that begin with `TEXT`"},
-			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the rows: table, csv, ndjson or json", Value: formatTable},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the rows: table, csv, ndjson, json, sarif, junit or markdown", Value: formatTable},
+			baselineFlag(),
 			&cli.BoolFlag{Name: "full", Usage: "add the reports and the evidence to each row (ndjson, json)"},
 			&cli.IntFlag{Name: "limit", Usage: "show `N` rows at the most (default: 50 in a table, else all)"},
 			&cli.StringFlag{Name: "after", Usage: "go on behind `CURSOR`, which the page before has named"},
@@ -115,17 +118,18 @@ func list[T ~string](words []T) string {
 }
 
 func listResults(c *cli.Context, s streams, st *store.Store, b *store.Batch, f store.Filter) error {
-	format, full := c.String("format"), c.Bool("full")
-	if full && (format == formatTable || format == formatCSV) {
-		return usagef("--full adds whole reports, which a %s cannot hold; use --format ndjson or json", format)
+	name, full := c.String("format"), c.Bool("full")
+	if full && (name == formatTable || name == formatCSV) {
+		return usagef("--full adds whole reports, which a %s cannot hold; use --format ndjson or json", name)
 	}
 	out := bufio.NewWriter(s.Out)
-	rows, err := newRowWriter(format, out)
+	rows, err := newRows(c, b, name, out)
 	if err != nil {
 		return err
 	}
+	full = full || isDocument(name)
 	limit := c.Int("limit")
-	if limit == 0 && format == formatTable {
+	if limit == 0 && name == formatTable {
 		limit = tableRows
 	}
 	var next string
@@ -141,10 +145,24 @@ func listResults(c *cli.Context, s streams, st *store.Store, b *store.Batch, f s
 	switch {
 	case next != "":
 		fmt.Fprintf(s.Err, "there are more rows: add --after %s, or --format csv for all\n", next)
-	case n == 0 && format == formatTable:
+	case n == 0 && name == formatTable:
 		fmt.Fprintf(s.Err, "no results match (the batch has %s, %d of them done)\n", plural(b.Entries, "entry", "entries"), b.Done())
 	}
 	return nil
+}
+
+// newRows returns the writer for --format.
+func newRows(c *cli.Context, b *store.Batch, name string, w io.Writer) (rowWriter, error) {
+	known, err := readBaseline(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case isDocument(name):
+		return newDocumentRows(name, w, format.Options{Version: programVersion(), Title: batchName(b), Objection: format.ObjectFailed, Baseline: known})
+	case known != nil:
+		return nil, usagef("--baseline marks findings in sarif, junit and markdown; give one of them as --format")
+	}
+	return newRowWriter(name, w)
 }
 
 func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor string, limit int, full bool, rows rowWriter) (n int, next string, err error) {
@@ -177,7 +195,7 @@ func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor st
 }
 
 // showSite shows the result of one site of a batch as audit does.
-func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, format string) error {
+func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, name string) error {
 	t, err := audit.ParseTarget(site, "")
 	if err != nil {
 		return usagef("--site: %v", err)
@@ -202,7 +220,16 @@ func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, s
 	if err != nil {
 		return undone(err)
 	}
-	if format == formatJSON {
+	if isDocument(name) {
+		row := page.Rows[i]
+		row.Parts = parts
+		doc, err := newDocumentRows(name, s.Out, format.Options{Version: programVersion(), Title: t.ProfileURL.String(), Objection: format.ObjectFailed})
+		if err == nil {
+			err = errors.Join(doc.Write(row), doc.End())
+		}
+		return err
+	}
+	if name == formatJSON {
 		_, err = fmt.Fprintf(s.Out, "%s\n", parts.Report)
 		return err
 	}
@@ -218,11 +245,11 @@ func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, s
 }
 
 // listRejected shows all rejected lines of a batch, with their reasons.
-func listRejected(ctx context.Context, s streams, st *store.Store, b *store.Batch, format string) error {
+func listRejected(ctx context.Context, s streams, st *store.Store, b *store.Batch, name string) error {
 	out := bufio.NewWriter(s.Out)
 	enc := json.NewEncoder(out)
-	if format != formatTable && format != formatNDJSON {
-		return usagef("--rejected comes as table or ndjson, not as %q", clean(format))
+	if name != formatTable && name != formatNDJSON {
+		return usagef("--rejected comes as table or ndjson, not as %q", clean(name))
 	}
 	var after int64
 	for {
@@ -232,7 +259,7 @@ func listRejected(ctx context.Context, s streams, st *store.Store, b *store.Batc
 		}
 		for _, r := range lines {
 			after = r.N
-			if format == formatNDJSON {
+			if name == formatNDJSON {
 				err = enc.Encode(r)
 			} else {
 				_, err = fmt.Fprintf(out, "%s:%d  %s\n    %s\n", clean(r.Source), r.Line, clean(r.Input), clean(r.Reason))

@@ -39,7 +39,7 @@ func newRowWriter(format string, w io.Writer) (rowWriter, error) {
 	case formatJSON:
 		return &jsonArray{w: w}, nil
 	}
-	return nil, usagef("--format %q: use table, csv, ndjson or json", clean(format))
+	return nil, usagef("--format %q: use table, csv, ndjson, json, sarif, junit or markdown", clean(format))
 }
 
 type ndjson struct{ enc *json.Encoder }

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit/format"
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
 	"agentaudit/queue"
@@ -25,18 +27,21 @@ func runCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "audit a list of sites on this machine",
-		UsageText: "agentaudit run SOURCE... [--out FILE] [--fail-on failed|partial]\n   agentaudit run --resume [BATCH]",
+		UsageText: "agentaudit run SOURCE... [--out FILE] [--format FORMAT] [--fail-on failed|partial] [--baseline FILE]\n   agentaudit run --resume [BATCH]",
 		Description: "SOURCE is a file (text, CSV, JSON, NDJSON, sitemap; gzipped or not), - for standard input, or a site.\n" +
 			"Every accepted line gets one result, every other a reason. Batches and results are kept in the data\n" +
 			"directory; what was stopped goes on with --resume.\n\n" +
 			"EXAMPLE\n   agentaudit run listings.csv --column homepage --out results.ndjson\n" +
-			"   curl -s https://directory.example/api/listings | agentaudit run - --pointer /listings",
+			"   curl -s https://directory.example/api/listings | agentaudit run - --pointer /listings\n" +
+			"   agentaudit run sites.txt --format sarif --fail-on failed --baseline last.sarif > now.sarif",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			&cli.BoolFlag{Name: "resume", Usage: "go on with the unfinished batch, or with the one named"},
 			&cli.StringFlag{Name: "out", Usage: "write the results as they come to the new `FILE` (.ndjson, .csv or .json)"},
 			&cli.StringFlag{Name: "fail-on", Usage: "exit with 1 if a site is `OUTCOME` (failed, partial) or worse; never does not", Value: "never"},
+			&cli.StringFlag{Name: "format", Usage: "print all results as `FORMAT` (sarif, junit or markdown) instead of the summary"},
+			baselineFlag(),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
 		}, listFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
@@ -65,9 +70,12 @@ type runner struct {
 	concurrency int
 	out         string
 	failOn      string
-	quiet       bool
-	retries     worker.Retry
-	noAgents    bool
+	// format is the document to print in place of the summary, "" for that.
+	format   string
+	baseline *format.Baseline
+	quiet    bool
+	retries  worker.Retry
+	noAgents bool
 	// hints are the commands that the summary names.
 	hints bool
 }
@@ -85,6 +93,9 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 	default:
 		return nil, usagef("--fail-on %q: use failed, partial or never", clean(r.failOn))
 	}
+	if err := r.document(c); err != nil {
+		return nil, err
+	}
 	if r.out != "" {
 		if _, err := outFormat(r.out); err != nil {
 			return nil, err
@@ -100,6 +111,25 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 	var err error
 	r.list, err = newList(c)
 	return r, err
+}
+
+// document reads the flags of documents for CI systems.
+func (r *runner) document(c *cli.Context) (err error) {
+	if r.format = c.String("format"); r.format != "" && !isDocument(r.format) {
+		return usagef("--format %q: use sarif, junit or markdown; --out FILE writes rows", clean(r.format))
+	}
+	if r.baseline, err = readBaseline(c); err == nil && r.baseline != nil && r.format == "" && r.failOn == "never" {
+		return usagef("--baseline does nothing by itself; give --fail-on or --format as well")
+	}
+	return err
+}
+
+// objection is what --fail-on objects to.
+func (r *runner) objection() format.Objection {
+	if r.failOn == "partial" {
+		return format.ObjectPartial
+	}
+	return format.ObjectFailed
 }
 
 // configure reads the flags that run and retry share.
@@ -167,10 +197,16 @@ func (r *runner) finish(ctx context.Context, st *store.Store, b *store.Batch) er
 			return undone(err)
 		}
 	}
-	if err := printSummary(ctx, r.s.Out, st, b, r.hints); err != nil {
+	var err error
+	if r.format != "" {
+		err = printDocument(ctx, r.s.Out, st, b, r.format, format.Options{Objection: r.objection(), Baseline: r.baseline})
+	} else {
+		err = printSummary(ctx, r.s.Out, st, b, r.hints)
+	}
+	if err != nil {
 		return err
 	}
-	return r.exit(b)
+	return r.exit(ctx, st, b)
 }
 
 // batch makes or finds the batch to work on, with its list read.
@@ -275,12 +311,24 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 }
 
 // exit turns the counts of a batch into the exit code that --fail-on asks for.
-func (r *runner) exit(b *store.Batch) error {
-	n := func(o report.Outcome) int64 { return b.Outcomes[o].Entries }
-	switch {
-	case r.failOn == "never":
+func (r *runner) exit(ctx context.Context, st *store.Store, b *store.Batch) error {
+	if r.failOn == "never" {
 		return nil
-	case n(report.OutcomeFailed) > 0, r.failOn == "partial" && n(report.OutcomePartial) > 0:
+	}
+	n := func(o report.Outcome) int64 { return b.Outcomes[o].Entries }
+	bad := []report.Outcome{report.OutcomeFailed}
+	if r.failOn == "partial" {
+		bad = append(bad, report.OutcomePartial)
+	}
+	objected := slices.ContainsFunc(bad, func(o report.Outcome) bool { return n(o) > 0 })
+	if objected && r.baseline != nil {
+		var err error
+		if objected, err = hasNew(ctx, st, b, r.baseline, r.objection(), bad...); err != nil {
+			return undone(err)
+		}
+	}
+	switch {
+	case objected:
 		return objects()
 	case n(report.OutcomeUnchecked)+n(store.Cancelled) > 0:
 		return &exitError{code: exitUndone}
