@@ -87,7 +87,7 @@ func TestLayers(t *testing.T) {
 			imported, _ := strconv.Unquote(spec.Path.Value)
 			if ours, ok := strings.CutPrefix(imported, "agentaudit/"); ok {
 				below, _, _ := strings.Cut(ours, "/")
-				if below != top && !slices.Contains(allowed, below) {
+				if below != top && !forTests && !slices.Contains(allowed, below) {
 					t.Errorf("%s imports %s: %s must not know %s", rel, imported, top, below)
 				}
 			}
