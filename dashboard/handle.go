@@ -77,6 +77,9 @@ type Request struct {
 	Query url.Values
 	Links Links
 	Now   time.Time
+	// Who asks, where Known; others get open pages alone.
+	Who   Who
+	Known bool
 
 	path     func(name string) string
 	rate     func(store.BatchID) (perSecond float64, ok bool)
@@ -105,16 +108,29 @@ func (s *Server) request(r *http.Request) *Request {
 	q := &Request{Links: s.links, Now: s.c.Now(), rate: s.live.rate, compared: s.compared, path: func(string) string { return "" }}
 	if r != nil {
 		q.Query, q.path = r.URL.Query(), r.PathValue
+		q.Who, q.Known = r.Context().Value(whoKey{}).(Who)
 	}
 	return q
 }
+
+// whoKey is under what a request carries the Who that was admitted.
+type whoKey struct{}
 
 // framed is a page: every one embeds a [Frame].
 type framed interface{ frame() *Frame }
 
 // page serves a page: f makes the struct, the template of that name shows it.
 func page[P framed](s *Server, mux *http.ServeMux, pattern, name string, f func(ctx context.Context, r *Request, read Reader) (P, error)) {
-	s.handle(mux, pattern, func(w http.ResponseWriter, r *http.Request) error {
+	servePage(s, mux, pattern, reading, name, f)
+}
+
+// openPage serves a page to all who come.
+func openPage[P framed](s *Server, mux *http.ServeMux, pattern, name string, f func(ctx context.Context, r *Request, read Reader) (P, error)) {
+	servePage(s, mux, pattern, open, name, f)
+}
+
+func servePage[P framed](s *Server, mux *http.ServeMux, pattern string, n need, name string, f func(ctx context.Context, r *Request, read Reader) (P, error)) {
+	s.handle(mux, pattern, n, func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), s.c.PageTimeout)
 		defer cancel()
 		q := s.request(r)
@@ -122,23 +138,37 @@ func page[P framed](s *Server, mux *http.ServeMux, pattern, name string, f func(
 		if err != nil {
 			return err
 		}
-		s.dress(p.frame(), q)
-		body, err := s.render(name, p)
-		if err != nil {
-			return err
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write(body) // who has left needs no page
-		return nil
+		p.frame().Notice = s.notice(w, r)
+		return s.show(w, http.StatusOK, name, p, q)
 	})
 }
 
-// handle serves what may fail: an error becomes a page, and a log line.
-func (s *Server) handle(mux *http.ServeMux, pattern string, f func(w http.ResponseWriter, r *http.Request) error) {
+// show answers with a page.
+func (s *Server) show(w http.ResponseWriter, status int, name string, p framed, q *Request) error {
+	s.dress(p.frame(), q)
+	body, err := s.render(name, p)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who has left needs no page
+	return nil
+}
+
+// handle serves those who may use it with what may fail: an error becomes a
+// page, and a log line.
+func (s *Server) handle(mux *http.ServeMux, pattern string, n need, f func(w http.ResponseWriter, r *http.Request) error) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		err := f(w, r)
+		who, ok, err := s.admit(w, r, n)
+		if ok {
+			if n > open || who != (Who{}) || s.c.Users == nil {
+				r = r.WithContext(context.WithValue(r.Context(), whoKey{}, who))
+			}
+			err = f(w, r)
+		}
 		if err != nil {
 			s.fail(w, r, err)
 		}
@@ -183,14 +213,14 @@ func (s *Server) errorPage(r *Request, e *HTTPError) *ErrorPage {
 	title := e.Title
 	if title == "" {
 		title = map[int]string{
-			400: "This address cannot be read", 404: "Not found", 405: "Not possible here", 409: "Not possible now",
+			400: "This cannot be read", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 405: "Not possible here", 409: "Not possible now",
 			500: "Something went wrong here", 503: "Not available at the moment",
 		}[e.Code]
 	}
 	if title == "" {
 		title = http.StatusText(e.Code)
 	}
-	p := &ErrorPage{Frame: Frame{Title: title}, Code: e.Code, Message: e.Message, Advice: e.Advice}
+	p := &ErrorPage{Frame: Frame{Title: title, Bare: !r.Known}, Code: e.Code, Message: e.Message, Advice: e.Advice}
 	s.dress(&p.Frame, r)
 	return p
 }

@@ -131,6 +131,25 @@ func (l Links) Compare(before, after store.BatchID, show store.Change, from int)
 // Events is the stream of live numbers.
 func (l Links) Events() string { return l.base + "/events" }
 
+// SignIn is where to sign in, and to go on from there to a path.
+func (l Links) SignIn(next string) string {
+	if next == "" || next == l.Overview() {
+		return l.base + "/signin"
+	}
+	return l.with("/signin", url.Values{"next": {next}})
+}
+
+// SignOut is where the form leads that ends a session.
+func (l Links) SignOut() string { return l.base + "/signout" }
+
+// Settings shows how the dashboard is set up; NewToken and RevokeToken are
+// where its forms lead.
+func (l Links) Settings() string { return l.base + "/settings" }
+func (l Links) NewToken() string { return l.base + "/settings/tokens" }
+func (l Links) RevokeToken(id string) string {
+	return l.base + "/settings/tokens/" + url.PathEscape(id) + "/revoke"
+}
+
 // SiteForm is where the form that looks for a site leads, CompareForm that
 // which compares.
 func (l Links) SiteForm() string    { return l.base + "/site" }

@@ -25,8 +25,10 @@ func (s *Server) secure(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		// The address of a dashboard is nobody else's business.
-		h.Set("Referrer-Policy", "no-referrer")
+		// The address of a dashboard is nobody else's business. Its own pages
+		// must say where a form comes from: with no-referrer browsers send
+		// "Origin: null".
+		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		h.Set("X-Robots-Tag", "noindex")
 		next.ServeHTTP(w, r)
@@ -78,16 +80,35 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// based cuts the base path off. The only redirect of the dashboard is here, and
-// leads to a fixed address: paths that the mux would clean and redirect to are
-// not found.
+// sameOrigin refuses what a page of another origin makes a browser send
+// (cross-site request forgery). Browsers say where a request comes from in
+// Sec-Fetch-Site or Origin, and pages cannot change that; all that changes
+// something is a POST. Session cookies are SameSite=Lax besides, and programs
+// send tokens, not cookies: no page of another origin has these.
+func (s *Server) sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.origins.Check(r); err != nil {
+			s.fail(w, r, &HTTPError{Code: http.StatusForbidden, Title: "Not from here", Message: "This was sent by the page of another web site, so that nothing was done.",
+				Advice: "Open the dashboard itself and do it there. Behind a proxy, start it with its public URL.", Err: err})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func notAllowed(w http.ResponseWriter) *HTTPError {
+	w.Header().Set("Allow", "GET, HEAD")
+	return &HTTPError{Code: http.StatusMethodNotAllowed, Message: "This page can only be read."}
+}
+
+// based cuts the base path off. Its redirect leads to a fixed address: paths
+// that the mux would clean and redirect to are not found.
 func (s *Server) based(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		clean := path.Clean(r.URL.Path)
 		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			s.fail(w, r, &HTTPError{Code: http.StatusMethodNotAllowed, Message: "This page can only be read."})
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+			s.fail(w, r, notAllowed(w))
 		case r.URL.Path != clean && r.URL.Path != s.links.Overview():
 			s.fail(w, r, noPage())
 		case s.links.base == "":

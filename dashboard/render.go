@@ -27,6 +27,13 @@ type Frame struct {
 	// AsOf is the moment for which all numbers of the page hold.
 	AsOf    time.Time
 	Version string
+	// Who reads it. Bare leaves the menu out, for those who may not use it.
+	Who  Who
+	Bare bool
+	// CanWrite says that the reader can change things here.
+	CanWrite bool
+	// Notice is what the last action came to, "" for none.
+	Notice string
 	// Live says that numbers of the page are kept up to date.
 	Live bool
 
@@ -38,6 +45,7 @@ func (f *Frame) frame() *Frame { return f }
 // dress fills in what is the same for all pages.
 func (s *Server) dress(f *Frame, r *Request) {
 	f.Links, f.AsOf, f.Version = s.links, r.Now, s.c.Version
+	f.Who, f.CanWrite = r.Who, r.Who.Write && s.c.Write != nil
 	f.Style, f.Script, f.Icon = s.links.base+s.assets.path("style.css"), s.links.base+s.assets.path("live.js"), s.links.base+s.assets.path("icon.svg")
 }
 

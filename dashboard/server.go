@@ -7,10 +7,12 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
+	"agentaudit/dashboard/signin"
 	"agentaudit/store"
 )
 
@@ -38,9 +40,33 @@ type Reader interface {
 	RunResults(ctx context.Context, id store.BatchID, ids []store.RunID) ([]store.RunResult, error)
 }
 
+// Writer is what the pages change; *store.Store is one. Errors are those of
+// package store.
+type Writer interface {
+	NewSession(ctx context.Context, v store.Session) (secret string, err error)
+	Session(ctx context.Context, secret string) (*store.Session, error)
+	EndSession(ctx context.Context, secret string) error
+	NewToken(ctx context.Context, v store.Token) (secret string, _ *store.Token, err error)
+	Tokens(ctx context.Context) ([]store.Token, error)
+	TokenOf(ctx context.Context, secret string) (*store.Token, error)
+	RevokeToken(ctx context.Context, id string) error
+}
+
 // Config is what a dashboard needs; only Store has no usable zero value.
 type Config struct {
 	Store Reader
+	// Write is the same store for pages that change something; nil makes a
+	// dashboard that only reads.
+	Write Writer
+	// Users are those who may sign in; they need Write. nil lets everybody in
+	// who can reach the dashboard, with all rights: see [Reachable].
+	Users *signin.Users
+	// PublicURL is the address by which the world reaches the dashboard, with
+	// the base path, as in https://audit.example.org; "" if it does not.
+	PublicURL string
+	// Facts are shown on the page of settings: how the program was started.
+	// They hold no secrets.
+	Facts []Fact
 	// BasePath is where the dashboard lives on its host, as in "/audit"; "" and
 	// "/" are the root. A proxy in front must pass the path on unchanged.
 	BasePath string
@@ -71,6 +97,9 @@ type Server struct {
 	hosts      map[string]bool
 	pages      map[string]*template.Template
 	assets     *assets
+	public     *url.URL // nil for none
+	origins    *http.CrossOriginProtection
+	attempts   signin.Limit
 	live       *live
 	compared   *comparisons
 	background sync.WaitGroup
@@ -106,6 +135,12 @@ func New(c Config) (*Server, error) {
 		}
 		s.hosts[h] = true
 	}
+	if c.Users != nil && c.Write == nil {
+		return nil, errors.New("dashboard: users sign in, but the store cannot be written to")
+	}
+	if err := s.setPublic(c.PublicURL); err != nil {
+		return nil, err
+	}
 	if s.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
@@ -122,6 +157,22 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// setPublic takes in the public address: its host is known, and forms may come
+// from it.
+func (s *Server) setPublic(address string) error {
+	s.origins = http.NewCrossOriginProtection()
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(strings.TrimRight(address, "/"))
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != s.links.base {
+		return fmt.Errorf("dashboard: public URL %.200q: give an address such as https://audit.example.org%s, with the base path and nothing behind it", address, s.links.base)
+	}
+	s.public = u
+	s.hosts[strings.ToLower(u.Hostname())] = true
+	return s.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 }
 
 // Close ends live updates and work in the background, and waits for them. The
@@ -144,16 +195,26 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /runs/{run}", "run", runPage)
 	page(s, mux, "GET /site", "site", sitePage)
 	page(s, mux, "GET /compare", "compare", comparePage)
+	page(s, mux, "GET /settings", "settings", s.settingsPage)
 	// Files, downloaded from pages and by scripts.
-	s.handle(mux, "GET /batches/{batch}/results.csv", s.export(exportCSV))
-	s.handle(mux, "GET /batches/{batch}/results.ndjson", s.export(exportNDJSON))
-	s.handle(mux, "GET /runs/{run}/{document}", s.document)
+	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
+	s.handle(mux, "GET /batches/{batch}/results.ndjson", reading, s.export(exportNDJSON))
+	s.handle(mux, "GET /runs/{run}/{document}", reading, s.document)
 	// Live numbers, read by the script of the pages.
-	s.handle(mux, "GET /events", s.events)
-	// Our own style sheet, script and icon.
+	s.handle(mux, "GET /events", reading, s.events)
+	// Forms of the pages.
+	s.handle(mux, "POST /settings/tokens", writing, s.newToken)
+	action(s, mux, "/settings/tokens/{token}/revoke", s.revokeToken)
+	// For all who come: the sign-in, and our own style sheet, script and icon.
+	openPage(s, mux, "GET /signin", "signin", s.signInPage)
+	s.handle(mux, "POST /signin", open, s.signIn)
+	s.handle(mux, "POST /signout", open, s.signOut)
 	mux.Handle("GET /static/{hash}/{name}", s.assets)
-	s.handle(mux, "/", func(http.ResponseWriter, *http.Request) error {
+	s.handle(mux, "/", reading, func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return notAllowed(w)
+		}
 		return noPage()
 	})
-	return s.secure(s.host(s.recovered(s.based(mux))))
+	return s.secure(s.host(s.recovered(s.sameOrigin(s.based(mux)))))
 }

@@ -37,7 +37,7 @@ func TestHeaders(t *testing.T) {
 	s := serve(t, Config{Store: x})
 	for _, path := range []string{"/", "/nothing", "/batches/xyz", s.assets.path("style.css"), "/static/old/live.js", "/site?target=%00"} {
 		res, body := get(t, s, path)
-		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"} {
+		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"} {
 			if got := res.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q", path, name, got)
 			}

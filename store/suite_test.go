@@ -57,6 +57,9 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Compare", testCompare},
 		{"CompareConflicts", testCompareConflicts},
 		{"RunResults", testRunResults},
+		{"Sessions", testSessions},
+		{"Tokens", testTokens},
+		{"Shares", testShares},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -18,5 +18,6 @@ func commands(s streams) []*cli.Command {
 		initCommand(s),
 		validateCommand(s),
 		textCommand(s),
+		passwordCommand(s),
 	}
 }

@@ -1,0 +1,81 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentaudit/store"
+)
+
+// SignInPage asks for name and password.
+type SignInPage struct {
+	Frame
+	// Needed is false where nobody has to sign in.
+	Needed bool
+	// Next is where it goes on, Name what was typed, Wrong what was wrong.
+	Next, Name, Wrong string
+}
+
+func (s *Server) signInPage(_ context.Context, r *Request, _ Reader) (*SignInPage, error) {
+	if err := r.Only("next"); err != nil {
+		return nil, err
+	}
+	return s.newSignInPage(r, s.ownPath(r.Query.Get("next"))), nil
+}
+
+func (s *Server) newSignInPage(r *Request, next string) *SignInPage {
+	return &SignInPage{Frame: Frame{Title: "Sign in", Section: "signin", Bare: !r.Known}, Needed: s.c.Users != nil, Next: next}
+}
+
+// signIn begins a session.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
+	if s.c.Users == nil {
+		return &HTTPError{Code: http.StatusConflict, Message: "Nobody has to sign in here."}
+	}
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	name, password, next := strings.TrimSpace(r.PostForm.Get("name")), r.PostForm.Get("password"), s.ownPath(r.PostForm.Get("next"))
+	address, now := remoteAddress(r), s.c.Now()
+	q := s.request(r)
+	p := s.newSignInPage(q, next)
+	p.Name = name
+	if wait := s.attempts.Wait(address, name, now); wait > 0 {
+		s.c.Log.WarnContext(r.Context(), "too many attempts to sign in", "address", address, "user", fmt.Sprintf("%.64q", name))
+		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+		p.Wrong = "There were too many attempts. Try again in " + span(wait.Round(time.Minute)+time.Minute) + "."
+		return s.show(w, http.StatusTooManyRequests, "signin", p, q)
+	}
+	if !s.c.Users.Check(name, password) {
+		s.attempts.Failed(address, name, now)
+		s.c.Log.WarnContext(r.Context(), "a sign-in failed", "address", address, "user", fmt.Sprintf("%.64q", name))
+		p.Wrong = "Name and password do not belong together."
+		return s.show(w, http.StatusUnauthorized, "signin", p, q)
+	}
+	s.attempts.Succeeded(address, name)
+	secret, err := s.c.Write.NewSession(r.Context(), store.Session{User: name, Proof: s.c.Users.Proof(name), ExpiresAt: now.Add(sessionLength)})
+	if err != nil {
+		return err
+	}
+	s.c.Log.InfoContext(r.Context(), "signed in", "address", address, "user", name)
+	s.setCookie(w, r, s.sessionCookie(r), secret, sessionLength)
+	http.Redirect(w, r, next, http.StatusSeeOther)
+	return nil
+}
+
+// signOut ends the session, here and in the store.
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request) error {
+	name := s.sessionCookie(r)
+	if c, err := r.Cookie(name); err == nil && s.c.Users != nil {
+		if err := s.c.Write.EndSession(r.Context(), c.Value); err != nil {
+			return err
+		}
+	}
+	s.setCookie(w, r, name, "", -1)
+	http.Redirect(w, r, s.links.SignIn(""), http.StatusSeeOther)
+	return nil
+}
