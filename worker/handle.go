@@ -155,6 +155,10 @@ func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
 	if r.Lost >= w.c.MaxLost {
 		return w.broken(r, &t, "given up", fmt.Errorf("%d workers were lost while they audited it", r.Lost)), nil
 	}
+	auditor, err := w.c.AuditorFor(r.Options)
+	if err != nil {
+		return w.broken(r, &t, "not begun", err), nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithValue(w.work, visitorKey{}, v), w.c.RunTimeout)
 	defer cancel()
 	type answer struct {
@@ -172,7 +176,7 @@ func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
 			}
 			answers <- a
 		}()
-		a.j, a.err = w.c.Auditor.Audit(ctx, t, r.Attempt)
+		a.j, a.err = auditor.Audit(ctx, t, r.Attempt)
 	}()
 	// An auditor that does not obey its context is left behind: its slot must
 	// not be lost, and what it may still find is not wanted any more.

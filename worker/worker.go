@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,10 +43,14 @@ type Runs interface {
 
 // Config is what a worker is made of; zero values stand for the defaults given.
 type Config struct {
-	// Store, Queue and Auditor are required.
+	// Store, Queue and one of Auditor and AuditorFor are required.
 	Store   Runs
 	Queue   *queue.Conn
 	Auditor Auditor
+	// AuditorFor, if not nil, chooses the auditor by the options of the batch
+	// that a run belongs to; it is asked for every attempt. With an error, the
+	// run ends as our own fault.
+	AuditorFor func(options json.RawMessage) (Auditor, error)
 	// Manners are those that the auditor's client asks; nil means none, which
 	// is for tests only.
 	Manners *Manners
@@ -152,8 +157,11 @@ type Worker struct {
 // New makes a worker. The error says which field of the configuration is
 // unusable.
 func New(c Config) (*Worker, error) {
-	if c.Store == nil || c.Queue == nil || c.Auditor == nil {
-		return nil, errors.New("worker: Store, Queue and Auditor are required")
+	if c.AuditorFor == nil && c.Auditor != nil {
+		c.AuditorFor = func(json.RawMessage) (Auditor, error) { return c.Auditor, nil }
+	}
+	if c.Store == nil || c.Queue == nil || c.AuditorFor == nil {
+		return nil, errors.New("worker: Store, Queue and Auditor or AuditorFor are required")
 	}
 	if c.Manners == nil {
 		c.Manners = NewManners(nil, Limits{Host: -1, Address: -1})

@@ -13,6 +13,8 @@ func commands(s streams) []*cli.Command {
 		resultsCommand(s),
 		retryCommand(s),
 		cancelCommand(s),
+		serveCommand(s),
+		dashboardCommand(s),
 		discoverCommand(s),
 		bundleCommand(s),
 		initCommand(s),

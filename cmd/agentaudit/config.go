@@ -19,6 +19,9 @@ type config struct {
 	redis   string
 	store   string
 	log     *slog.Logger
+	// level is that of log, jsonLog its format.
+	level   *slog.LevelVar
+	jsonLog bool
 }
 
 // newConfig reads the shared flags. The error is one of use.
@@ -34,16 +37,26 @@ func newConfig(c *cli.Context, s streams) (*config, error) {
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
 		return nil, usagef("--log-level %q: use debug, info, warn or error", clean(c.String("log-level")))
 	}
-	options := &slog.HandlerOptions{Level: level}
+	cfg.level = new(slog.LevelVar)
+	cfg.level.Set(level)
+	options := &slog.HandlerOptions{Level: cfg.level}
 	switch format := c.String("log-format"); {
 	case format == "json" || format == "" && !isTerminal(s.Err):
-		cfg.log = slog.New(slog.NewJSONHandler(s.Err, options))
+		cfg.log, cfg.jsonLog = slog.New(slog.NewJSONHandler(s.Err, options)), true
 	case format == "text" || format == "":
 		cfg.log = slog.New(slog.NewTextHandler(s.Err, options))
 	default:
 		return nil, usagef("--log-format %q: use text or json", clean(format))
 	}
 	return cfg, nil
+}
+
+// forService lets a process that runs for long say more than one that a person
+// waits for, unless the flags say how much.
+func (c *config) forService(ctx *cli.Context) {
+	if !ctx.IsSet("log-level") {
+		c.level.Set(slog.LevelInfo)
+	}
 }
 
 // LogValue shows the configuration without its secrets.

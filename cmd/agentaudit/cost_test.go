@@ -41,7 +41,12 @@ import (
 // a process of its own, so that its CPU time is not taken for the client's.
 const costServerEnv = "AGENTAUDIT_COST_SERVER"
 
+// TestMain lets the test binary be that server, or the program itself.
 func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		main()
+		return
+	}
 	if os.Getenv(costServerEnv) != "" {
 		if err := costServer(os.Stdout); err != nil {
 			log.Fatal(err)

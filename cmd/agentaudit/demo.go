@@ -22,14 +22,15 @@ func demoCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "demo",
 		Usage:     "see it at work: a small internet inside the process, audited",
-		UsageText: "agentaudit demo [--keep DIR]",
+		UsageText: "agentaudit demo [--serve] [--keep DIR]",
 		Description: "Starts 43 made-up sites with everything that can be right and wrong, audits them through the same\n" +
 			"queue, store and workers as a real list, and shows the result. Nothing leaves this machine.\n\n" +
-			"EXAMPLE\n   agentaudit demo",
-		Flags: []cli.Flag{
+			"EXAMPLE\n   agentaudit demo --serve",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "serve", Usage: "then open the dashboard on the results, with workers for the small internet, until Ctrl+C"},
 			&cli.StringFlag{Name: "keep", Usage: "keep the results in the new directory `DIR` (default: they are dropped)"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
-		},
+		}, webFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usagef("demo takes no arguments; agentaudit run audits your own list")
@@ -38,7 +39,13 @@ func demoCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return demo(c.Context, s, cfg, c.String("keep"), c.Bool("quiet"))
+			var w *web
+			if c.Bool("serve") {
+				if w, err = newWeb(c, cfg); err != nil {
+					return err
+				}
+			}
+			return demo(c.Context, s, cfg, c.String("keep"), c.Bool("quiet"), w)
 		},
 	}
 }
@@ -52,7 +59,14 @@ func demoLimits() fetch.Limits {
 // demoRetry waits for milliseconds where the real one waits for seconds.
 var demoRetry = worker.Retry{Delays: []time.Duration{200 * time.Millisecond, 500 * time.Millisecond}, MaxRetryAfter: time.Second}
 
-func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool) error {
+// demo audits the small internet; with w it shows the dashboard afterwards.
+func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, w *web) error {
+	if w != nil {
+		if err := w.take(ctx); err != nil {
+			return err
+		}
+		defer w.listener.Close()
+	}
 	dir, err := demoDir(keep)
 	if err != nil {
 		return err
@@ -76,16 +90,23 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool) 
 	own := *cfg
 	own.dataDir = dir
 	r := &runner{
-		s: s, cfg: &own, client: func(cfg fetch.Config) (*fetch.Client, error) {
-			cfg.UserAgent, cfg.Limits = fetch.UserAgent(programVersion(), defaultContact), demoLimits()
-			return n.Client(cfg), nil
+		s: s, pipeline: pipeline{
+			cfg: &own, client: func(cfg fetch.Config) (*fetch.Client, error) {
+				cfg.UserAgent, cfg.Limits = fetch.UserAgent(programVersion(), defaultContact), demoLimits()
+				return n.Client(cfg), nil
+			},
+			concurrency: 16, retries: demoRetry,
 		},
-		list: producer.List{Files: []string{list}}, name: "demo", concurrency: 16, failOn: "never", quiet: quiet, retries: demoRetry,
+		list: producer.List{Files: []string{list}}, name: "demo", failOn: "never", quiet: quiet,
 	}
 	if err := r.run(ctx); err != nil {
 		return err
 	}
-	return r.demoExtras(ctx, sites, keep)
+	if err := r.demoExtras(ctx, sites, keep); err != nil || w == nil {
+		return err
+	}
+	v := &services{s: s, pipeline: r.pipeline, web: w}
+	return v.serve(ctx)
 }
 
 // demoDir makes the directory for the demo's data.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"agentaudit/store"
 )
@@ -20,6 +21,41 @@ func openStore(ctx context.Context, cfg *config, access store.Access) (*store.St
 	}
 	return st, nil
 }
+
+// openBeside opens the store for a process that shares it with others. Where
+// nobody has made or updated it yet it does that first. alone says that no
+// other process owns the store at the moment.
+func openBeside(ctx context.Context, cfg *config) (st *store.Store, alone bool, err error) {
+	made, err := store.Open(ctx, cfg.dataDir, store.Options{Access: store.Own, Log: cfg.log})
+	_, locked := errors.AsType[*store.LockedError](err)
+	switch {
+	case err == nil:
+		if err := made.Close(); err != nil {
+			return nil, false, undone(fmt.Errorf("cannot open the store: %w", err))
+		}
+	case !locked:
+		return nil, false, undone(fmt.Errorf("cannot open the store: %w", err))
+	}
+	for deadline := time.Now().Add(ownerStarts); ; {
+		st, err = store.Open(ctx, cfg.dataDir, store.Options{Access: store.Shared, Log: cfg.log})
+		if err == nil || !locked || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrSchema) || time.Now().After(deadline) {
+			break
+		}
+		// The owner has only just begun, and makes or updates the store now.
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, false, undone(fmt.Errorf("cannot open the store: %w", err))
+	}
+	return st, !locked, nil
+}
+
+// ownerStarts is how long another process may take to make or update the store.
+const ownerStarts = 5 * time.Second
 
 // latest is what stands for the newest batch where a batch is asked for.
 const latest = "latest"

@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime/debug"
 	"time"
+
+	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
 	"agentaudit/audit/report"
@@ -18,6 +21,63 @@ import (
 	"agentaudit/worker"
 	"agentaudit/worker/producer"
 )
+
+// pipeline is what a command knows of the workers that it will start.
+type pipeline struct {
+	cfg *config
+	// client makes the client that visits sites, with the manners of the worker.
+	client      func(cfg fetch.Config) (*fetch.Client, error)
+	concurrency int
+	retries     worker.Retry
+	// noAgents leaves agents.txt out of all audits, whatever their batch says.
+	noAgents bool
+}
+
+// newPipeline reads the flags that say how sites are visited; retries are those
+// without --no-retry.
+func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, error) {
+	p := pipeline{concurrency: c.Int("concurrency"), retries: retries, noAgents: c.Bool("no-agents")}
+	var err error
+	if p.cfg, err = newConfig(c, s); err != nil {
+		return p, err
+	}
+	if p.concurrency < 1 || p.concurrency > 10000 {
+		return p, usagef("--concurrency must be between 1 and 10000")
+	}
+	if c.Bool("no-retry") {
+		p.retries = worker.Retry{Never: true}
+	}
+	if _, err = newClient(c, s, fetch.Config{}); err != nil {
+		return p, err
+	}
+	p.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, s, cfg) }
+	return p, nil
+}
+
+// worker makes the worker for a store and a queue. soleOwner says that no
+// other process works on the store; observe may be nil.
+func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (*worker.Worker, error) {
+	tuneMemory()
+	manners := worker.NewManners(nil, worker.Limits{})
+	client, err := p.client(fetch.Config{Admit: manners.Admit})
+	if err != nil {
+		return nil, err
+	}
+	w, err := worker.New(worker.Config{
+		Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Log: p.cfg.log, Observe: observe,
+		AuditorFor: func(raw json.RawMessage) (worker.Auditor, error) {
+			var options producer.Options
+			if err := json.Unmarshal(raw, &options); err != nil {
+				return nil, fmt.Errorf("the options of the batch cannot be read: %w", err)
+			}
+			return &audit.Auditor{Client: client, Agents: !p.noAgents && !options.NoAgents}, nil
+		},
+	})
+	if err != nil {
+		return nil, undone(err)
+	}
+	return w, nil
+}
 
 // openQueue connects to the Redis server that --redis names, or makes a queue
 // inside the process.
@@ -79,30 +139,21 @@ func (r *runner) release() {
 // work audits what is left of a batch, in this process, until the batch ends
 // or ctx does.
 func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) error {
-	options, err := producer.OptionsOf(b)
-	if err != nil {
+	// Options that cannot be read are better told now than with every site.
+	if _, err := producer.OptionsOf(b); err != nil {
 		return undone(err)
 	}
-
-	tuneMemory()
 	if err := st.WorkOn(b.ID); err != nil {
 		return undone(err)
-	}
-	manners := worker.NewManners(nil, worker.Limits{})
-	client, err := r.client(fetch.Config{Admit: manners.Admit})
-	if err != nil {
-		return err
 	}
 	out, err := r.openOut(ctx, st, b)
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(worker.Config{
-		Store: st, Queue: r.q, Auditor: &audit.Auditor{Client: client, Agents: !r.noAgents && !options.NoAgents}, Manners: manners, Concurrency: r.concurrency,
-		Retry: r.retries, SoleOwner: true, Log: r.cfg.log, Observe: out.observe,
-	})
+	w, err := r.worker(st, r.q, true, out.observe)
 	if err != nil {
-		return undone(err)
+		_ = out.close()
+		return err
 	}
 	working, stop := context.WithCancel(ctx)
 	defer stop()

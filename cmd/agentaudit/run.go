@@ -16,7 +16,6 @@ import (
 
 	"agentaudit/audit/format"
 	"agentaudit/audit/report"
-	"agentaudit/fetch"
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
@@ -60,32 +59,28 @@ type runner struct {
 	q     *queue.Conn
 	outTo *os.File
 	s     streams
-	cfg   *config
-	// client makes the client that visits sites, with the manners of the worker.
-	client      func(cfg fetch.Config) (*fetch.Client, error)
+	pipeline
 	list        producer.List
 	resume      bool
 	resumeBatch string
 	name        string
-	concurrency int
 	out         string
 	failOn      string
 	// format is the document to print in place of the summary, "" for that.
 	format   string
 	baseline *format.Baseline
 	quiet    bool
-	retries  worker.Retry
-	noAgents bool
 	// hints are the commands that the summary names.
 	hints bool
 }
 
 func newRunner(c *cli.Context, s streams) (*runner, error) {
 	r := &runner{
-		s: s, name: c.String("name"), concurrency: c.Int("concurrency"), out: c.String("out"), failOn: c.String("fail-on"),
+		s: s, name: c.String("name"), out: c.String("out"), failOn: c.String("fail-on"),
 		quiet: c.Bool("quiet"), resume: c.Bool("resume"), hints: true,
 	}
-	if err := r.configure(c); err != nil {
+	var err error
+	if r.pipeline, err = newPipeline(c, s, worker.RetryRun); err != nil {
 		return nil, err
 	}
 	switch r.failOn {
@@ -108,7 +103,6 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 		r.resumeBatch = c.Args().First()
 		return r, nil
 	}
-	var err error
 	r.list, err = newList(c)
 	return r, err
 }
@@ -130,27 +124,6 @@ func (r *runner) objection() format.Objection {
 		return format.ObjectPartial
 	}
 	return format.ObjectFailed
-}
-
-// configure reads the flags that run and retry share.
-func (r *runner) configure(c *cli.Context) error {
-	var err error
-	if r.cfg, err = newConfig(c, r.s); err != nil {
-		return err
-	}
-	if r.concurrency < 1 || r.concurrency > 10000 {
-		return usagef("--concurrency must be between 1 and 10000")
-	}
-	r.retries = worker.RetryRun
-	if c.Bool("no-retry") {
-		r.retries = worker.Retry{Never: true}
-	}
-	r.noAgents = c.Bool("no-agents")
-	if _, err = newClient(c, r.s, fetch.Config{}); err != nil {
-		return err
-	}
-	r.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, r.s, cfg) }
-	return nil
 }
 
 // outFormat is the format that the ending of a file asks for.

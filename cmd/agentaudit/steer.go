@@ -9,6 +9,7 @@ import (
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
+	"agentaudit/worker"
 )
 
 func cancelCommand(s streams) *cli.Command {
@@ -106,8 +107,10 @@ func retryCommand(s streams) *cli.Command {
 
 // newRetrier is a run command without a list.
 func newRetrier(c *cli.Context, s streams) (*runner, error) {
-	r := &runner{s: s, concurrency: c.Int("concurrency"), failOn: "never", quiet: c.Bool("quiet"), hints: true}
-	return r, r.configure(c)
+	r := &runner{s: s, failOn: "never", quiet: c.Bool("quiet"), hints: true}
+	var err error
+	r.pipeline, err = newPipeline(c, s, worker.RetryRun)
+	return r, err
 }
 
 // retry opens the selected results of a batch again and works on them.

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agentaudit/queue"
+	"agentaudit/store"
+	"agentaudit/worker"
+)
+
+func serveCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "work and show the dashboard, in one process, until stopped",
+		UsageText: "agentaudit serve [--listen HOST:PORT] [--concurrency N]",
+		Description: "Audits what lists are handed over (agentaudit enqueue) and shows everything in the dashboard.\n" +
+			"One data directory and nothing else is needed. SIGTERM or Ctrl+C ends it in order, a second one at\n" +
+			"once; nothing is lost either way.\n\n" +
+			"EXAMPLE\n   agentaudit serve --data-dir /var/lib/agentaudit --listen 127.0.0.1:8080",
+		Flags: append(append(append([]cli.Flag{
+			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+		}, webFlags()...), opsFlags()...), visitFlags()...),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usagef("serve takes no arguments; agentaudit enqueue LIST hands a list to it")
+			}
+			v := &services{s: s}
+			var err error
+			if v.pipeline, err = newPipeline(c, s, worker.RetryWorkers); err != nil {
+				return err
+			}
+			v.cfg.forService(c)
+			if v.web, err = newWeb(c, v.cfg); err != nil {
+				return err
+			}
+			if v.ops, err = newOps(c, v.cfg); err != nil {
+				return err
+			}
+			if err := v.take(c.Context); err != nil {
+				return err
+			}
+			defer v.giveUp()
+			return v.serve(c.Context)
+		},
+	}
+}
+
+func dashboardCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "dashboard",
+		Usage:     "show the dashboard alone",
+		UsageText: "agentaudit dashboard [--listen HOST:PORT]",
+		Description: "Shows what is in the data directory, also while agentaudit run or serve works on it. It audits\n" +
+			"nothing itself.\n\nEXAMPLE\n   agentaudit dashboard --listen 127.0.0.1:8081",
+		Flags: append(webFlags(), opsFlags()...),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usagef("dashboard takes no arguments; --data-dir says what it shows")
+			}
+			v := &services{s: s}
+			var err error
+			if v.cfg, err = newConfig(c, s); err != nil {
+				return err
+			}
+			v.cfg.forService(c)
+			if v.web, err = newWeb(c, v.cfg); err != nil {
+				return err
+			}
+			if v.ops, err = newOps(c, v.cfg); err != nil {
+				return err
+			}
+			if err := v.take(c.Context); err != nil {
+				return err
+			}
+			defer v.giveUp()
+			return v.show(c.Context)
+		},
+	}
+}
+
+// services is a process that runs until it is told to stop. Parts that it has
+// not are nil.
+type services struct {
+	s streams
+	pipeline
+	web *web
+	ops *ops
+}
+
+// take listens at all addresses.
+func (v *services) take(ctx context.Context) error {
+	if v.web != nil {
+		if err := v.web.take(ctx); err != nil {
+			return err
+		}
+	}
+	if v.ops != nil {
+		if err := v.ops.take(ctx); err != nil {
+			v.giveUp()
+			return err
+		}
+	}
+	return nil
+}
+
+// giveUp closes the listeners; those of parts that ran are closed already.
+func (v *services) giveUp() {
+	if v.web != nil && v.web.listener != nil {
+		_ = v.web.listener.Close()
+	}
+	if v.ops != nil && v.ops.listener != nil {
+		_ = v.ops.listener.Close()
+	}
+}
+
+// serve owns the data directory, works and shows.
+func (v *services) serve(ctx context.Context) error {
+	st, err := openStore(ctx, v.cfg, store.Own)
+	if err != nil {
+		return v.interrupted(ctx, err)
+	}
+	defer st.Close()
+	q, err := openQueue(ctx, v.cfg)
+	if err != nil {
+		return v.interrupted(ctx, err)
+	}
+	defer q.Close()
+	// On a queue of many, other workers may hold runs of this store.
+	w, err := v.worker(st, q, q.IsEmbedded(), nil)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, st, q, part{"the worker", w.Run})
+}
+
+// show shows what is in the data directory.
+func (v *services) show(ctx context.Context) error {
+	st, _, err := openBeside(ctx, v.cfg)
+	if err != nil {
+		return v.interrupted(ctx, err)
+	}
+	defer st.Close()
+	return v.run(ctx, st, nil)
+}
+
+// run runs the given parts with the dashboard and the listener for operators,
+// as far as there are these.
+func (v *services) run(ctx context.Context, st *store.Store, q *queue.Conn, parts ...part) error {
+	if v.web != nil {
+		p, err := v.web.part(st)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, p)
+		v.web.announce(v.s, v.cfg)
+	}
+	if v.ops != nil {
+		v.ops.checks = append(v.ops.checks, check{"the store", st.Ping})
+		if q != nil {
+			v.ops.checks = append(v.ops.checks, check{"the queue", q.Ping})
+		}
+		parts = append(parts, v.ops.part(ctx))
+	}
+	started := time.Now()
+	v.cfg.log.Info("started", "version", programVersion(), "config", v.cfg)
+	err := together(ctx, parts)
+	v.cfg.log.Info("stopped", "after", time.Since(started).Round(time.Second).String(), "err", err)
+	return err
+}
+
+// interrupted makes nothing of an error that only says that a service was told
+// to stop before it had begun.
+func (*services) interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
