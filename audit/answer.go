@@ -56,6 +56,8 @@ func (r *Read) answer(page bool) answer {
 		return answerNoHost
 	case fetch.KindBadCertificate:
 		return answerBadCertificate
+	case fetch.KindResting:
+		return answerBlocked
 	default:
 		return answerUnreachable
 	}

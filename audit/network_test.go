@@ -283,6 +283,45 @@ func TestTroubleWithASharedFile(t *testing.T) {
 	}
 }
 
+// Whatever was asked for: who answers 429 or 503 with Retry-After wants rest.
+func TestRests(t *testing.T) {
+	bubble(t, func(t *testing.T, n *fakenet.Net) {
+		w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+		w.site.Path("/README.md", fakenet.Limited(429, "20"))
+		w.site.Path("/agentic.txt", fakenet.Limited(503, "30"))
+		if j := w.audit(t, host, "", 1); !slices.Equal(j.Verdict.Rests, []Rest{{"site.example", 30 * time.Second}}) {
+			t.Errorf("%s: %v", j.word(), j.Verdict.Rests)
+		}
+		w.site.Path("/README.md", fakenet.Limited(404, "20"))
+		w.site.Path("/agentic.txt", fakenet.Limited(429, ""))
+		if j := w.audit(t, host, "", 1); len(j.Verdict.Rests) != 0 {
+			t.Errorf("%s: %v", j.word(), j.Verdict.Rests)
+		}
+	})
+}
+
+// A host that was left alone has not answered: that is no verdict, and no news
+// for others.
+func TestHostLeftAlone(t *testing.T) {
+	bubble(t, func(t *testing.T, n *fakenet.Net) {
+		newWorld(t, n, siteProfile(host), siteOpenAPI)
+		client := n.Client(fetch.Config{Admit: func(context.Context, string, []netip.Addr) (func(), error) {
+			return nil, &fetch.RestError{For: time.Minute}
+		}})
+		target, err := ParseTarget(host, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := (&Auditor{Client: client, Agents: true}).Audit(t.Context(), target, 1)
+		if err != nil || j.word() != "unchecked blocked" || j.verdict() != "trouble 1m0s" || len(j.Verdict.Rests) != 0 || len(n.Dials()) != 0 {
+			t.Fatalf("%s (%s) %v, %d connections, %v", j.word(), j.verdict(), j.Verdict.Rests, len(n.Dials()), err)
+		}
+		if !strings.Contains(j.Result.Detail, "Retry-After") || j.Result.AgentsVerdict != "unchecked" {
+			t.Errorf("agents %s: %s", j.Result.AgentsVerdict, j.Result.Detail)
+		}
+	})
+}
+
 // A site that answers everything in the last moment cannot hold an audit for
 // longer than its budget.
 func TestTheBudgetOfAnAudit(t *testing.T) {

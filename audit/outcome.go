@@ -2,6 +2,8 @@ package audit
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -121,9 +123,19 @@ type Verdict struct {
 	Definite bool
 	// RetryAfter is how long the site asked to be left alone, 0 if it did not.
 	RetryAfter time.Duration
+	// Rests are the hosts that asked to be left alone, with 429 or 503, whatever
+	// they were asked for.
+	Rests []Rest
 	// Network reports that the profile could not be read in the way in which
 	// our own network fails (dns, connect, timeout).
 	Network bool
+}
+
+// Rest is what a host asked for with Retry-After.
+type Rest struct {
+	// Host is a name without a final dot, or an address.
+	Host string
+	For  time.Duration
 }
 
 // Judgement is a result with what it means for another attempt.
@@ -137,6 +149,9 @@ func Weigh(b *Bundle) Judgement {
 	j := newJudge(b)
 	res := j.result()
 	v := Verdict{Definite: res.Outcome != report.OutcomeUnchecked, Network: j.s.read.Kind.Network()}
+	for i := range b.Reads {
+		v.rest(&b.Reads[i])
+	}
 	consider := func(r *Read) {
 		switch {
 		case r == nil:
@@ -165,6 +180,26 @@ func Weigh(b *Bundle) Judgement {
 		consider(j.s.read)
 	}
 	return Judgement{res, v}
+}
+
+// rest notes what the host of a read asked for. A host that was left alone
+// asked earlier.
+func (v *Verdict) rest(r *Read) {
+	if r.RetryAfter <= 0 || r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
+		return
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return // it was read, so it is a URL
+	}
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	for i := range v.Rests {
+		if v.Rests[i].Host == host {
+			v.Rests[i].For = max(v.Rests[i].For, r.RetryAfter)
+			return
+		}
+	}
+	v.Rests = append(v.Rests, Rest{host, r.RetryAfter})
 }
 
 func (b *Bundle) last(role Role) *Read {

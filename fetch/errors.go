@@ -43,11 +43,23 @@ const (
 	// KindBusy: our own side had no room: manners towards the host
 	// ([Config.Admit]), or no file descriptors left.
 	KindBusy Kind = "busy"
+	// KindResting: the host has asked to be left alone for a while (Retry-After),
+	// and so was not visited ([RestError]).
+	KindResting Kind = "resting"
 )
+
+// RestError is what [Config.Admit] answers for a host that has asked to be
+// left alone for a while; reads fail with [KindResting] then.
+type RestError struct {
+	// For is how much of that time is left.
+	For time.Duration
+}
+
+func (e *RestError) Error() string { return "the host has asked to be left alone for " + span(e.For) }
 
 // Kinds lists all kinds, in the order of the phases of a read.
 var Kinds = []Kind{
-	KindRefused, KindNoSuchHost, KindDNS, KindBusy, KindConnect, KindTLS, KindBadCertificate, KindTimeout,
+	KindRefused, KindNoSuchHost, KindDNS, KindBusy, KindResting, KindConnect, KindTLS, KindBadCertificate, KindTimeout,
 	KindReset, KindProtocol, KindRedirect, KindEncoding, KindTooLarge, KindCancelled,
 }
 
@@ -56,7 +68,7 @@ var Kinds = []Kind{
 // temporary nor [Kind.Confirm] are the site's definite answer.
 func (k Kind) Temporary() bool {
 	switch k {
-	case KindDNS, KindBusy, KindConnect, KindTLS, KindTimeout, KindReset, KindProtocol, KindCancelled:
+	case KindDNS, KindBusy, KindResting, KindConnect, KindTLS, KindTimeout, KindReset, KindProtocol, KindCancelled:
 		return true
 	}
 	return false
@@ -91,7 +103,8 @@ type Error struct {
 	// Addr is the address connected to, or, for refused, the address refused
 	// (with port 443).
 	Addr netip.AddrPort
-	// RetryAfter is what the Retry-After header asks for, 0 without one.
+	// RetryAfter is what the Retry-After header asks for, 0 without one; for
+	// resting what is left of it.
 	RetryAfter time.Duration
 	Trace      Trace
 	// Err is the cause, for logs; nil where the policy alone decided.

@@ -68,6 +68,8 @@ var kindSentences = map[Kind]kindText{
 		"Nothing is wrong with the site; run the audit again."},
 	KindBusy: {"%s was not read for want of room on our side",
 		"Nothing is wrong with the site; run the audit again later."},
+	KindResting: {"%s was left alone: it has asked not to be visited for a while (Retry-After)",
+		"Answer automated visitors, or audit the site again later."},
 }
 
 func (v *Visit) cancelled(host string, cause error) *Error {
@@ -79,7 +81,11 @@ func (v *Visit) cancelled(host string, cause error) *Error {
 }
 
 func notAdmitted(host string, err error) *Error {
-	return &Error{Kind: KindBusy, Host: host, Err: err}
+	e := &Error{Kind: KindBusy, Host: host, Err: err}
+	if rest, ok := errors.AsType[*RestError](err); ok {
+		e.Kind, e.RetryAfter = KindResting, rest.For
+	}
+	return e
 }
 
 func refusedURL(url, host, why string) *Error {

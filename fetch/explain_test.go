@@ -112,7 +112,7 @@ func TestKinds(t *testing.T) {
 			network = append(network, k)
 		}
 	}
-	if got := fmt.Sprint(temporary, confirm, network); got != "[dns busy connect tls timeout reset protocol cancelled] [no-such-host bad-certificate] [dns connect timeout]" {
+	if got := fmt.Sprint(temporary, confirm, network); got != "[dns busy resting connect tls timeout reset protocol cancelled] [no-such-host bad-certificate] [dns connect timeout]" {
 		t.Error(got)
 	}
 	if len(kindSentences) != len(Kinds) {

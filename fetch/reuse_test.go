@@ -503,6 +503,19 @@ func TestAdmission(t *testing.T) {
 		}
 	}
 	v.Close()
+	rests := n.Client(fetch.Config{Admit: func(context.Context, string, []netip.Addr) (func(), error) {
+		return nil, fmt.Errorf("manners: %w", &fetch.RestError{For: 90 * time.Second})
+	}})
+	v = rests.Visit()
+	defer v.Close()
+	dials := len(n.Dials())
+	for range 2 {
+		_, err = v.Fetch(t.Context(), request(t, "https://site.example/", 100))
+		e, ok := errors.AsType[*fetch.Error](err)
+		if !ok || e.Kind != fetch.KindResting || e.RetryAfter != 90*time.Second || e.Status != 0 || len(n.Dials()) != dials || !strings.Contains(e.Error(), "asked not to be visited") {
+			t.Errorf("a host that rests: %v", err)
+		}
+	}
 	want := []string{"busy", "site.example[2600::5 20.0.0.5 2600::8 20.0.0.6] 0", "release site.example"}
 	if !slices.Equal(log, want) {
 		t.Errorf("%q", log)

@@ -6,6 +6,9 @@
 // the truth (pipeline specification, promise 2). The queue may lose jobs, hold
 // them twice or hand them out late; whoever gets one asks the store.
 //
+// Beside jobs it has one more thing that processes share: places at hosts and
+// addresses ([Places]), so that all workers together keep their manners.
+//
 // # What a handler says
 //
 //	nil              done, the job is gone

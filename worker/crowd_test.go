@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/store/storetest"
+	"agentaudit/worker"
 )
 
 func TestManners(t *testing.T) {
@@ -25,6 +27,10 @@ func TestManners(t *testing.T) {
 			targets = append(targets, fmt.Sprintf("https://free%d.example/agentic.json", i))
 		}
 		b := storetest.Batch(t, s.Store, targets...)
+		// The first at the platform wait for each other: a limit that keeps them
+		// apart would hold them for ever.
+		var arrived atomic.Int64
+		together := make(chan struct{})
 		f := &fake{
 			addresses: func(host string) []netip.Addr {
 				if strings.Contains(host, "platform") {
@@ -32,8 +38,18 @@ func TestManners(t *testing.T) {
 				}
 				return []netip.Addr{netip.MustParseAddr(fmt.Sprintf("198.51.%d.%d", len(host), host[4]))}
 			},
-			answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
-				time.Sleep(2 * time.Millisecond)
+			answer: func(ctx context.Context, target string, _ int) (audit.Judgement, error) {
+				if strings.Contains(target, "platform") {
+					if arrived.Add(1) == 4 {
+						close(together)
+					}
+					select {
+					case <-together:
+					case <-ctx.Done():
+						return audit.Judgement{}, ctx.Err()
+					}
+				}
+				time.Sleep(2 * time.Millisecond) // what a site takes
 				return success(target), nil
 			},
 		}
@@ -96,4 +112,43 @@ func TestBusyHostHoldsOneSlot(t *testing.T) {
 	if f.crowded["slow.example"] != 1 {
 		t.Fatalf("%d at a time", f.crowded["slow.example"])
 	}
+}
+
+// One answer with Retry-After speaks for all listings of the host, to all
+// workers: each of the others counts an attempt and leaves the host alone.
+func TestRetryAfterIsObeyedByAllWorkers(t *testing.T) {
+	onBoth(t, func(t *testing.T, q *queue.Conn) {
+		s := newStore(t)
+		var targets []string
+		for i := range 30 {
+			targets = append(targets, fmt.Sprintf("https://limited.example/%d/agentic.json", i), fmt.Sprintf("https://free%d.example/agentic.json", i))
+		}
+		b := storetest.Batch(t, s.Store, targets...)
+		var visits atomic.Int64
+		answer := func(_ context.Context, target string, _ int) (audit.Judgement, error) {
+			if !strings.Contains(target, "limited") {
+				return success(target), nil
+			}
+			visits.Add(1)
+			j := trouble(target)
+			j.Verdict.RetryAfter, j.Verdict.Rests = time.Hour, []audit.Rest{{Host: "limited.example", For: time.Hour}}
+			return j, nil
+		}
+		// As two processes: each with manners of its own, over shared places.
+		places := worker.NewPlaces()
+		for range 2 {
+			if !q.IsEmbedded() {
+				shared := q.NewPlaces(nil)
+				t.Cleanup(shared.Close)
+				places = shared
+			}
+			c := quick(s, q, &fake{manners: worker.NewManners(places, worker.Limits{}), answer: answer})
+			c.Retry = worker.Retry{Delays: []time.Duration{}, MaxRetryAfter: time.Hour}
+			start(t, c)
+		}
+		b = ended(t, s, b.ID)
+		if b.Outcomes[report.OutcomeUnchecked].Runs != 30 || b.Outcomes[report.OutcomeSuccessful].Runs != 30 || visits.Load() != 1 {
+			t.Fatalf("%d visits, %+v", visits.Load(), b.Outcomes)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,19 +95,28 @@ func (w *Worker) wake(key string) {
 // The caller holds a slot.
 func (w *Worker) attend(r *run) {
 	key := hostKey(r.Host)
-	release, busy, err := w.c.Manners.takeAll(w.work, []string{key})
+	release, busy, rest, err := w.c.Manners.takeAll(w.work, []string{key})
+	v := &visitor{host: r.Host}
 	switch {
 	case err != nil:
 		w.log.LogAttrs(w.work, slog.LevelWarn, "no word about manners", slog.String("run", string(r.Run)), slog.Any("err", err))
 		w.release(r, w.c.Now().Add(jitter(5*time.Second)))
 		return
+	case rest > 0:
+		// The attempt counts, though the host is not visited: it has answered
+		// for all its pages. Otherwise a host that asks again and again would
+		// hold up its listings one by one for ever.
+		v.rest, release = rest, func() {}
 	case busy != "":
 		w.park(r, busy)
 		return
 	}
-	v := &visitor{host: r.Host}
 	started := time.Now()
 	j, err := w.audit(r, v)
+	// Before the next may come.
+	if e := w.c.Manners.rest(w.work, j.Verdict.Rests, cmp.Or(w.c.Retry.MaxRetryAfter, RetryRun.MaxRetryAfter)); e != nil {
+		w.log.LogAttrs(w.work, slog.LevelWarn, "other workers do not hear that a host wants rest", slog.String("run", string(r.Run)), slog.Any("err", e))
+	}
 	release()
 	v.mu.Lock()
 	busy, foreign := v.busy, v.foreign
@@ -121,7 +131,9 @@ func (w *Worker) attend(r *run) {
 		r.waits++
 		w.park(r, busy)
 	default:
-		w.lot.learn(key, time.Since(started))
+		if rest == 0 {
+			w.lot.learn(key, time.Since(started))
+		}
 		w.conclude(r, j)
 	}
 }
@@ -139,7 +151,7 @@ func (w *Worker) park(r *run, key string) {
 		return
 	}
 	// The place may have been given back before the run was in line.
-	if release, busy, err := w.c.Manners.takeAll(w.work, []string{key}); err == nil && busy == "" {
+	if release, busy, _, err := w.c.Manners.takeAll(w.work, []string{key}); err == nil && busy == "" {
 		release()
 	}
 }

@@ -4,42 +4,87 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
+
+	"agentaudit/audit"
+	"agentaudit/fetch"
+	"agentaudit/queue"
 )
 
-// Places hands out a limited number of places under a key, over all workers
-// that share it. [NewPlaces] makes one for a single process.
+// Places hands out limited numbers of places under keys, over all workers that
+// share it. [NewPlaces] makes one for a single process, [queue.Conn.NewPlaces]
+// one for many.
 type Places interface {
-	// Take takes one of most places under the key, without waiting. ok is false
-	// when all are taken. release gives the place back and may be called once.
-	Take(ctx context.Context, key string, most int) (release func(), ok bool, err error)
+	// Take takes a place under each key, or none, without waiting: busy is then
+	// a key that has none free, and rest how long nobody may come to it, 0 if
+	// only others must leave first. release gives the places back and may be
+	// called once.
+	Take(ctx context.Context, places []queue.Place) (release func(), busy string, rest time.Duration, err error)
+	// Rest lets nobody take a place under the key for a time; a longer rest
+	// that is under way stays.
+	Rest(ctx context.Context, key string, d time.Duration) error
 }
 
 // NewPlaces makes places for the workers of one process.
-func NewPlaces() Places { return &memoryPlaces{taken: map[string]int{}} }
+func NewPlaces() Places {
+	return &memoryPlaces{taken: map[string]int{}, rests: map[string]time.Time{}}
+}
 
 type memoryPlaces struct {
 	mu    sync.Mutex
 	taken map[string]int
+	rests map[string]time.Time // until when
 }
 
-func (p *memoryPlaces) Take(_ context.Context, key string, most int) (func(), bool, error) {
+func (p *memoryPlaces) Take(_ context.Context, places []queue.Place) (func(), string, time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken[key] >= most {
-		return nil, false, nil
+	now := time.Now()
+	for _, pl := range places {
+		if until, ok := p.rests[pl.Key]; ok {
+			if left := until.Sub(now); left > 0 {
+				return nil, pl.Key, left, nil
+			}
+			delete(p.rests, pl.Key)
+		}
 	}
-	p.taken[key]++
+	for _, pl := range places {
+		if p.taken[pl.Key] >= pl.Most {
+			return nil, pl.Key, 0, nil
+		}
+	}
+	for _, pl := range places {
+		p.taken[pl.Key]++
+	}
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.taken[key]--; p.taken[key] == 0 {
-			delete(p.taken, key)
+		for _, pl := range places {
+			if p.taken[pl.Key]--; p.taken[pl.Key] == 0 {
+				delete(p.taken, pl.Key)
+			}
 		}
-	}), true, nil
+	}), "", 0, nil
+}
+
+// maxRests bounds what is remembered of hosts that nobody came back to.
+const maxRests = 10_000
+
+func (p *memoryPlaces) Rest(_ context.Context, key string, d time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if len(p.rests) >= maxRests {
+		maps.DeleteFunc(p.rests, func(_ string, until time.Time) bool { return !until.After(now) })
+	}
+	if until := now.Add(d); until.After(p.rests[key]) {
+		p.rests[key] = until
+	}
+	return nil
 }
 
 // Limits are how many audits may be at a host and at an address at a time;
@@ -85,6 +130,8 @@ type visitor struct {
 	mu      sync.Mutex
 	busy    string
 	foreign bool
+	// rest is how long the host has asked to be left alone, 0 if it has not.
+	rest time.Duration
 }
 
 // turnAway notes that the audit must begin anew. A nil visitor is an audit
@@ -111,12 +158,17 @@ type visitorKey struct{}
 
 // Admit is for fetch.Config.Admit: it takes a place at every address, and at
 // the host unless the worker took that for the run already. An error leaves
-// the read undone; the worker then gives the run back uncounted.
+// the read undone; the worker then gives the run back uncounted. The error is a
+// [*fetch.RestError] for a host that has asked to be left alone: the audit goes
+// on without it, and counts.
 func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (func(), error) {
 	v, _ := ctx.Value(visitorKey{}).(*visitor)
 	own := v != nil && sameHost(v.host, host)
 	if v.turnedAway() {
 		return nil, errBusy // the audit will begin anew anyway
+	}
+	if own && v.rest > 0 {
+		return nil, &fetch.RestError{For: v.rest}
 	}
 	var keys []string
 	if !own {
@@ -125,17 +177,18 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 	for _, a := range addrs {
 		keys = append(keys, addressKey(a))
 	}
-	// In one order, so that two audits cannot hold half each for ever.
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	deadline := time.Now().Add(m.patience)
 	for {
-		release, busy, err := m.takeAll(ctx, keys)
-		if err != nil {
+		release, busy, rest, err := m.takeAll(ctx, keys)
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("manners: %w", err)
-		}
-		if busy == "" {
+		case busy == "":
 			return release, nil
+		case rest > 0:
+			return nil, &fetch.RestError{For: rest}
 		}
 		// An audit that has not begun can wait without a slot; one that has
 		// waits here for a moment.
@@ -149,35 +202,37 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 	}
 }
 
-// takeAll takes a place under each key, or none and the key that is busy.
-func (m *Manners) takeAll(ctx context.Context, keys []string) (release func(), busy string, err error) {
-	var held []func()
-	giveBack := func() {
-		for _, r := range held {
-			r()
-		}
-	}
+// takeAll takes a place under each key, or none and a key that is busy, for
+// rest at least if that is not 0.
+func (m *Manners) takeAll(ctx context.Context, keys []string) (release func(), busy string, rest time.Duration, err error) {
+	places := make([]queue.Place, 0, len(keys))
 	for _, k := range keys {
 		most := m.limits.Address
 		if k[0] == 'h' {
 			most = m.limits.Host
 		}
-		if most < 0 {
-			continue
+		if most > 0 {
+			places = append(places, queue.Place{Key: k, Most: most})
 		}
-		r, ok, err := m.places.Take(ctx, k, most)
-		if err != nil || !ok {
-			// Nobody is told: were the next in line to try now, it might take
-			// the same way, and so on for ever. They are swept up in a second.
-			giveBack()
-			return nil, k, err
-		}
-		held = append(held, r)
+	}
+	giveBack, busy, rest, err := m.places.Take(ctx, places)
+	if err != nil || busy != "" {
+		return nil, busy, rest, err
 	}
 	return func() {
 		giveBack()
 		m.tell(keys)
-	}, "", nil
+	}, "", 0, nil
+}
+
+// rest has a host left alone for as long as it asked, at most for a time.
+func (m *Manners) rest(ctx context.Context, rests []audit.Rest, most time.Duration) error {
+	for _, r := range rests {
+		if err := m.places.Rest(ctx, hostKey(r.Host), min(r.For, most)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell wakes those who wait for one of the keys.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"agentaudit/audit"
+	"agentaudit/fetch"
 	"agentaudit/store"
 )
 
@@ -17,7 +19,7 @@ func TestAdmitOwnHost(t *testing.T) {
 	m := NewManners(nil, Limits{Address: 1})
 	ctx := context.WithValue(t.Context(), visitorKey{}, &visitor{host: "a.example."})
 	// The worker holds the host for the run, so only the address is taken.
-	held, busy, err := m.takeAll(ctx, []string{hostKey("a.example")})
+	held, busy, _, err := m.takeAll(ctx, []string{hostKey("a.example")})
 	if err != nil || busy != "" {
 		t.Fatal(busy, err)
 	}
@@ -42,7 +44,7 @@ func TestAdmitOwnHost(t *testing.T) {
 func TestAdmitWaitsForASecondHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewManners(nil, Limits{})
-		_, _, err := m.takeAll(t.Context(), []string{hostKey("readme.example")})
+		_, _, _, err := m.takeAll(t.Context(), []string{hostKey("readme.example")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,6 +83,39 @@ func TestAdmitWithoutAWorker(t *testing.T) {
 		defer cancel()
 		if _, err := m.Admit(ctx, "a.example", someAddress); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("%v", err)
+		}
+	})
+}
+
+func TestHostRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{})
+		asked := []audit.Rest{{Host: "a.example", For: time.Hour}, {Host: "b.example", For: 10 * time.Second}}
+		if err := m.rest(t.Context(), asked, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		// A shorter rest does not end a longer one.
+		if err := m.rest(t.Context(), []audit.Rest{{Host: "a.example", For: time.Second}}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		left := func(host string) time.Duration {
+			release, err := m.Admit(context.WithValue(t.Context(), visitorKey{}, &visitor{host: "c.example"}), host, someAddress)
+			if rest, ok := errors.AsType[*fetch.RestError](err); ok {
+				return rest.For
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			release()
+			return 0
+		}
+		if a, b := left("a.example"), left("b.example"); a != 50*time.Second || b != 0 {
+			t.Fatalf("after ten seconds %v and %v are left of a minute and of ten seconds", a, b)
+		}
+		time.Sleep(50 * time.Second)
+		if a := left("a.example."); a != 0 {
+			t.Fatalf("%v left when the cap is over", a)
 		}
 	})
 }

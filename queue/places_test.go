@@ -1,0 +1,193 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agentaudit/queue/queuetest"
+)
+
+// twoPlaces are those of two processes on one server.
+func twoPlaces(t *testing.T, lease time.Duration) (a, b *Places, r *queuetest.Server) {
+	t.Helper()
+	r = queuetest.Redis(t)
+	open := func() *Places {
+		c, err := Connect(t.Context(), Options{URL: r.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.newPlaces(nil, lease)
+		t.Cleanup(func() {
+			p.Close()
+			c.Close()
+		})
+		return p
+	}
+	return open(), open(), r
+}
+
+func take(t *testing.T, p *Places, places ...Place) (release func(), busy string, rest time.Duration) {
+	t.Helper()
+	release, busy, rest, err := p.Take(t.Context(), places)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release, busy, rest
+}
+
+func TestPlacesAreSharedByProcesses(t *testing.T) {
+	a, b, _ := twoPlaces(t, PlaceLease)
+	host, addr := Place{"host a.example", 1}, Place{"addr 203.0.113.1", 2}
+	first, busy, _ := take(t, a, host, addr)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	if _, busy, rest := take(t, b, host, addr); busy != host.Key || rest != 0 {
+		t.Fatalf("%q is busy, %v", busy, rest)
+	}
+	// None was taken at the address with that: there is room for one more.
+	second, busy, _ := take(t, b, Place{"host b.example", 1}, addr)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	if _, busy, _ := take(t, a, Place{"host c.example", 1}, addr); busy != addr.Key {
+		t.Fatalf("%q is busy", busy)
+	}
+	first()
+	third, busy, _ := take(t, b, host, addr)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	second()
+	third()
+	if release, busy, _, err := a.Take(t.Context(), nil); err != nil || busy != "" {
+		t.Fatal(busy, err)
+	} else {
+		release()
+	}
+}
+
+func TestPlacesNeverTooMany(t *testing.T) {
+	a, b, _ := twoPlaces(t, PlaceLease)
+	var here, most, turns atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 16 {
+		p := []*Places{a, b}[i%2]
+		wg.Go(func() {
+			for turns.Load() < 200 {
+				release, busy, _, err := p.Take(t.Context(), []Place{{fmt.Sprint("host ", i), 1}, {"addr x", 3}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if busy != "" {
+					continue
+				}
+				n := here.Add(1)
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				turns.Add(1)
+				here.Add(-1)
+				release()
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() > 3 {
+		t.Fatalf("%d at a time where three may be", most.Load())
+	}
+}
+
+func TestRestIsSharedAndTheLongestCounts(t *testing.T) {
+	a, b, _ := twoPlaces(t, PlaceLease)
+	for _, d := range []time.Duration{time.Minute, time.Hour, time.Second, 0} {
+		if err := a.Rest(t.Context(), "host a.example", d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, busy, rest := take(t, b, Place{"host b.example", 1}, Place{"host a.example", 1})
+	if busy != "host a.example" || rest < 59*time.Minute || rest > time.Hour {
+		t.Fatalf("%q for %v", busy, rest)
+	}
+	release, busy, _ := take(t, b, Place{"host b.example", 1})
+	if busy != "" {
+		t.Fatal("a place beside one that rests stays taken")
+	}
+	release()
+}
+
+// until tries again and again for a moment that comes by itself.
+func until(t *testing.T, cond func() bool) {
+	t.Helper()
+	for patience := time.Now().Add(time.Minute); !cond(); {
+		if time.Now().After(patience) {
+			t.Fatal("it does not come")
+		}
+	}
+}
+
+func TestPlacesOfTheDeadAreFreed(t *testing.T) {
+	a, b, _ := twoPlaces(t, 90*time.Millisecond)
+	host := Place{"host a.example", 1}
+	_, busy, _ := take(t, a, host)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	// It is renewed while its holder lives: three leases long.
+	for end := time.Now().Add(270 * time.Millisecond); time.Now().Before(end); {
+		if _, busy, _ := take(t, b, host); busy == "" {
+			t.Fatal("taken twice")
+		}
+	}
+	a.stop() // as if killed: nothing is given back
+	<-a.done
+	until(t, func() bool {
+		release, busy, _ := take(t, b, host)
+		if busy == "" {
+			release()
+		}
+		return busy == ""
+	})
+}
+
+func TestPlacesSurviveAnEmptiedServer(t *testing.T) {
+	a, b, r := twoPlaces(t, 90*time.Millisecond)
+	host := Place{"host a.example", 1}
+	release, _, _ := take(t, a, host)
+	r.FlushAll(t)
+	// The holder is there all the same, and its next renewal says so.
+	until(t, func() bool {
+		release, busy, _ := take(t, b, host)
+		if busy == "" {
+			release()
+		}
+		return busy != ""
+	})
+	release()
+	until(t, func() bool {
+		release, busy, _ := take(t, b, host)
+		if busy == "" {
+			release()
+		}
+		return busy == ""
+	})
+}
+
+func TestCloseGivesPlacesBack(t *testing.T) {
+	a, b, _ := twoPlaces(t, PlaceLease)
+	host := Place{"host a.example", 1}
+	take(t, a, host)
+	a.Close()
+	if _, busy, _ := take(t, b, host); busy != "" {
+		t.Fatal("still taken")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, _, err := b.Take(ctx, []Place{{"host b.example", 1}}); err == nil {
+		t.Fatal("taken after the end")
+	}
+}
