@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"agentaudit/audit/report"
@@ -31,13 +31,15 @@ type Claim struct {
 	entry    int64
 	token    int64
 	reopened bool
+	ended    atomic.Bool
 }
 
 const (
 	sqlClaimRead = `SELECT r.entry, r.target, r.readme, r.host, r.state, r.due_at, r.attempt, r.token, r.lost, r.kept, r.reopened, r.lease_until,
 		b.state, b.options FROM runs r JOIN batches b ON b.id = r.batch WHERE r.batch = $1 AND r.n = $2`
+	// What was read must still hold: another may claim the run at the same time.
 	sqlClaim = `UPDATE runs SET state = 'running', token = $1, lost = $2, worker = $3, lease_until = $4
-		WHERE batch = $5 AND n = $6`
+		WHERE batch = $5 AND n = $6 AND token = $7 AND state = $8`
 	sqlStart    = `UPDATE batches SET state = 'running', started_at = $1 WHERE id = $2 AND state = 'queued'`
 	sqlKeptRead = `SELECT enc, body FROM run_kept WHERE batch = $1 AND run = $2`
 	sqlHeld     = `UPDATE runs SET state = $1, due_at = $2, enqueued_at = 0, attempt = attempt + $3, lost = 0, kept = $4, worker = '', lease_until = 0
@@ -60,67 +62,93 @@ func (s *Store) ClaimRun(ctx context.Context, id RunID, worker string, lease tim
 	if s.group == nil {
 		return nil, ErrReadOnly
 	}
-	var c *Claim
-	err = s.group.do(ctx, func(t *groupTx) (err error) {
-		c, err = t.claim(id, batch, n, worker, lease)
-		return err
-	})
-	if err != nil {
+	op := &claiming{id: id, worker: worker, lease: lease, batch: batch, n: n}
+	if err := s.group.do(ctx, &groupOp{batch: batch, n: n, first: op.read, then: op.write, answer: op.answer}); err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
 	}
 	s.group.held.Add(1)
-	return c, nil
+	return op.c, nil
 }
 
-func (t *groupTx) claim(id RunID, batch, n int64, worker string, lease time.Duration) (*Claim, error) {
-	c := &Claim{Run: id, Worker: worker, batch: batch, n: n}
-	var state string
-	var batchState BatchState
-	var due, leaseUntil int64
-	var kept bool
-	var options string
-	err := t.queryRow(sqlClaimRead, []any{batch, n}, &c.entry, &c.Target, &c.Readme, &c.Host, &state, &due, &c.Attempt, &c.token, &c.Lost,
-		&kept, &c.reopened, &leaseUntil, &batchState, &options)
-	if err == sql.ErrNoRows {
-		return nil, fmt.Errorf("run %s: %w", id, ErrNotFound)
-	}
-	if err != nil {
-		return nil, err
-	}
+// claiming is one ClaimRun on its way.
+type claiming struct {
+	id       RunID
+	worker   string
+	lease    time.Duration
+	batch, n int64
+
+	c               *Claim // nil until its run is found
+	state           string
+	due, leaseUntil int64
+	kept            bool
+	batchState      BatchState
+	options         string
+	won             bool
+}
+
+func (op *claiming) read(t *groupTx) error {
+	op.c, op.won = nil, false
+	return t.ask(sqlClaimRead, func(scan func(...any) error) error {
+		c := &Claim{Run: op.id, Worker: op.worker, batch: op.batch, n: op.n}
+		op.c = c
+		return scan(&c.entry, &c.Target, &c.Readme, &c.Host, &op.state, &op.due, &c.Attempt, &c.token, &c.Lost,
+			&op.kept, &c.reopened, &op.leaseUntil, &op.batchState, &op.options)
+	}, op.batch, op.n)
+}
+
+func (op *claiming) write(t *groupTx) error {
+	c := op.c
 	switch {
-	case batchState != StateQueued && batchState != StateRunning:
-		return nil, stale(id, "its batch is "+string(batchState))
-	case state == "done" || state == "cancelled":
-		return nil, stale(id, "it is "+state)
-	case state == "running" && leaseUntil > t.now:
-		return nil, stale(id, "another worker is at it")
-	case state == "waiting" && due > t.now:
-		return nil, stale(id, "its next attempt is not due")
-	case state == "running":
+	case c == nil:
+		return fmt.Errorf("run %s: %w", op.id, ErrNotFound)
+	case op.batchState != StateQueued && op.batchState != StateRunning:
+		return stale(op.id, "its batch is "+string(op.batchState))
+	case op.state == "done" || op.state == "cancelled":
+		return stale(op.id, "it is "+op.state)
+	case op.state == "running" && op.leaseUntil > t.now:
+		return stale(op.id, "another worker is at it")
+	case op.state == "waiting" && op.due > t.now:
+		return stale(op.id, "its next attempt is not due")
+	case op.state == "running":
 		c.Lost++
 	}
+	was := c.token
 	c.Attempt++
 	c.token++
-	c.Options = json.RawMessage(options)
-	if kept {
-		var p packed
-		if err := t.queryRow(sqlKeptRead, []any{batch, n}, &p.enc, &p.body); err != nil {
-			return nil, err
-		}
-		if c.Kept, err = t.s.codec.unpackKept(p); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := t.exec(sqlClaim, c.token, c.Lost, worker, t.now+lease.Milliseconds(), batch, n); err != nil {
-		return nil, err
-	}
-	if batchState == StateQueued && !t.started[batch] {
-		t.started[batch] = true
-		if _, err := t.exec(sqlStart, t.now, batch); err != nil {
-			return nil, err
+	c.Options = json.RawMessage(op.options)
+	if op.kept {
+		err := t.ask(sqlKeptRead, func(scan func(...any) error) (err error) {
+			var p packed
+			if err := scan(&p.enc, &p.body); err != nil {
+				return err
+			}
+			c.Kept, err = t.s.codec.unpackKept(p)
+			return err
+		}, op.batch, op.n)
+		if err != nil {
+			return err
 		}
 	}
-	return c, nil
+	if op.batchState == StateQueued {
+		t.started[op.batch] = true
+	}
+	return t.send(sqlClaim, func(rows int64) error { op.won = rows > 0; return nil },
+		c.token, c.Lost, op.worker, t.now+op.lease.Milliseconds(), op.batch, op.n, was, op.state)
+}
+
+func (op *claiming) answer() error {
+	if !op.won {
+		return stale(op.id, "another worker was faster")
+	}
+	return nil
+}
+
+// end says that the claim will be written no more, or once again after a
+// failure.
+func (c *Claim) end(g *grouper) {
+	if c.ended.CompareAndSwap(false, true) {
+		g.held.Add(-1)
+	}
 }
 
 // RetryRun ends an attempt without a final result: the run is due again at a
@@ -149,76 +177,84 @@ func (s *Store) giveBack(ctx context.Context, c *Claim, due time.Time, counted i
 	if s.group == nil {
 		return ErrReadOnly
 	}
-	defer s.group.held.Add(-1)
-	err := s.group.do(ctx, func(t *groupTx) error {
-		var batchState BatchState
-		if err := t.queryRow(sqlBatchState, []any{c.batch}, &batchState); err != nil {
-			return err
-		}
-		state := "waiting"
-		if due.UnixMilli() <= t.now {
-			state = "queued"
-		}
-		has := c.Kept != nil || keep.body != nil
-		n, err := t.exec(sqlHeld, state, due.UnixMilli(), counted, has, c.batch, c.n, c.token)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return stale(c.Run, "it is in other hands")
-		}
-		if batchState == StateCancelled {
-			return t.cancelRun(c.batch, c.n, c.entry)
-		}
-		if keep.body != nil {
-			_, err = t.exec(sqlKeep, c.batch, c.n, keep.enc, keep.body)
-		}
-		return err
-	})
-	if err != nil {
+	defer c.end(s.group)
+	op := &giving{Claim: c, due: due.UnixMilli(), counted: counted, keep: keep}
+	if err := s.group.do(ctx, &groupOp{batch: c.batch, n: c.n, first: op.free, then: op.write}); err != nil {
 		return fmt.Errorf("give back: %w", err)
 	}
 	return nil
 }
 
+// giving is one run on its way back.
+type giving struct {
+	*Claim
+	due     int64
+	counted int
+	keep    packed
+
+	batchState BatchState
+	held       bool
+}
+
+func (op *giving) free(t *groupTx) error {
+	err := t.ask(sqlBatchState, func(scan func(...any) error) error { return scan(&op.batchState) }, op.batch)
+	if err != nil {
+		return err
+	}
+	state := "waiting"
+	if op.due <= t.now {
+		state = "queued"
+	}
+	return t.send(sqlHeld, func(rows int64) error { op.held = rows > 0; return nil },
+		state, op.due, op.counted, op.Kept != nil || op.keep.body != nil, op.batch, op.n, op.token)
+}
+
+func (op *giving) write(t *groupTx) error {
+	switch {
+	case !op.held:
+		return stale(op.Run, "it is in other hands")
+	case op.batchState == StateCancelled:
+		return t.cancelRun(op.batch, op.n, op.entry)
+	case op.keep.body != nil:
+		return t.send(sqlKeep, nil, op.batch, op.n, op.keep.enc, op.keep.body)
+	}
+	return nil
+}
+
+const sqlCancelRun = `UPDATE runs SET state = 'cancelled', kept = false, worker = '', lease_until = 0 WHERE batch = $1 AND n = $2`
+
 const sqlBatchState = `SELECT state FROM batches WHERE id = $1`
 
 // cancelRun gives an open run its final rows without a result.
 func (t *groupTx) cancelRun(batch, n, first int64) error {
-	if _, err := t.exec(`UPDATE runs SET state = 'cancelled', kept = false, worker = '', lease_until = 0 WHERE batch = $1 AND n = $2`, batch, n); err != nil {
+	if err := t.send(sqlCancelRun, nil, batch, n); err != nil {
 		return err
 	}
-	if _, err := t.exec(sqlUnkeep, batch, n); err != nil {
+	if err := t.send(sqlUnkeep, nil, batch, n); err != nil {
 		return err
 	}
-	entries, err := t.entriesOf(batch, n, first)
+	entries := []int64{first}
+	rows, err := t.query(sqlEntries, batch, n)
 	if err != nil {
 		return err
 	}
+	defer rows.Close()
+	for rows.Next() {
+		var e int64
+		if err := rows.Scan(&e); err != nil {
+			return err
+		}
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
 	for _, e := range entries {
-		if _, err := t.exec(sqlEntryResult, batch, e, n, string(Cancelled), ""); err != nil {
+		if err := t.send(sqlEntryResult, nil, batch, e, n, string(Cancelled), ""); err != nil {
 			return err
 		}
 	}
 	t.count(batch, kindOutcome, string(Cancelled), "", int64(len(entries)), 1)
 	t.ended[batch]++
 	return nil
-}
-
-// entriesOf lists the entries of a run whose first is known.
-func (t *groupTx) entriesOf(batch, run, first int64) ([]int64, error) {
-	rows, err := t.query(sqlEntries, batch, run)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := []int64{first}
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-	}
-	return all, rows.Err()
 }

@@ -17,8 +17,8 @@ type dialect struct {
 	// hasTable says whether a table ($1) is there.
 	hasTable string
 	// forUpdate stands at the end of a SELECT whose rows are changed in the
-	// same transaction; skipLocked at the end of one that takes rows which
-	// nobody else is at.
+	// same transaction; skipLocked at the end of one that takes rows of a table
+	// with the alias r which nobody else is at.
 	forUpdate, skipLocked string
 	// lockBatch and shareBatch lock a batch ($1) until the transaction ends.
 	lockBatch, shareBatch string
@@ -49,7 +49,7 @@ var postgresDialect = &dialect{
 	schema:     postgresSchema,
 	hasTable:   "SELECT to_regclass($1) IS NOT NULL",
 	forUpdate:  " FOR UPDATE",
-	skipLocked: " FOR UPDATE SKIP LOCKED",
+	skipLocked: " FOR UPDATE OF r SKIP LOCKED",
 	// Keys of advisory locks are shared by all that use the database; the first
 	// three bytes, "aga", keep them apart.
 	lockBatch:  "SELECT pg_advisory_xact_lock(cast(x'6167610000000000' AS BIGINT) + $1)",

@@ -13,9 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// errCollided is for a collision that shows in the answers of the database.
+var errCollided = errors.New("another transaction was in the way")
+
 // collided says that a transaction was undone because others were in its way;
 // it can be tried again at once.
 func collided(err error) bool {
+	if errors.Is(err, errCollided) {
+		return true
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	// serialization_failure, deadlock_detected
 	return ok && (e.Code == "40001" || e.Code == "40P01")

@@ -75,9 +75,9 @@ func (s *Store) FinishRun(ctx context.Context, c *Claim, r *report.Result) error
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", c.Run, err)
 	}
-	defer s.group.held.Add(-1)
+	defer c.end(s.group)
 	f := &finish{Claim: c, Result: r, packed: p, verdicts: verdictsOf(r.Report), site: siteKey(c.Target)}
-	if err := s.group.do(ctx, f.write); err != nil {
+	if err := s.group.do(ctx, &groupOp{batch: c.batch, n: c.n, first: f.close, then: f.write}); err != nil {
 		return fmt.Errorf("finish: %w", err)
 	}
 	return nil
@@ -89,59 +89,69 @@ type finish struct {
 	*report.Result
 	packed
 	verdicts
-	site []byte
+	site    []byte
+	closed  bool
+	entries []int64
+}
+
+// close ends the run if it is still in the hands of the claim.
+func (f *finish) close(t *groupTx) error {
+	f.entries = append(f.entries[:0], f.entry)
+	err := t.send(sqlDone, func(rows int64) error { f.closed = rows > 0; return nil }, f.Attempt, f.batch, f.n, f.token)
+	if err != nil {
+		return err
+	}
+	return t.ask(sqlEntries, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		f.entries = append(f.entries, n)
+		return err
+	}, f.batch, f.n)
 }
 
 func (f *finish) write(t *groupTx) error {
-	n, err := t.exec(sqlDone, f.Attempt, f.batch, f.n, f.token)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
+	if !f.closed {
 		return stale(f.Run, "it is in other hands")
 	}
-	entries, err := t.entriesOf(f.batch, f.n, f.entry)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if _, err := t.exec(sqlEntryResult, f.batch, e, f.n, string(f.Outcome), string(f.Reason)); err != nil {
+	for _, e := range f.entries {
+		if err := t.send(sqlEntryResult, nil, f.batch, e, f.n, string(f.Outcome), string(f.Reason)); err != nil {
 			return err
 		}
 		for _, k := range f.classes {
-			if _, err := t.exec(sqlEntryCheck, f.batch, k.class, e, string(k.status)); err != nil {
+			if err := t.send(sqlEntryCheck, nil, f.batch, k.class, e, string(k.status)); err != nil {
 				return err
 			}
 		}
 	}
 	r := f.Report
 	finished := f.FinishedAt.UnixMilli()
-	if _, err := t.exec(sqlResult, f.batch, f.n, f.site, len(entries), string(f.Outcome), string(f.Reason), text(f.Detail), r.Valid,
+	if err := t.send(sqlResult, nil, f.batch, f.n, f.site, len(f.entries), string(f.Outcome), string(f.Reason), text(f.Detail), r.Valid,
 		string(r.Publication.Status), string(r.TextIndex.Status), string(r.Readme.Status), f.AgentsVerdict,
 		encodeList(f.failing), encodeList(f.warning), f.Attempt, f.StartedAt.UnixMilli(), finished, f.RulesVersion); err != nil {
 		return err
 	}
-	if _, err := t.exec(sqlReport, f.batch, f.n, f.enc, f.body); err != nil {
+	if err := t.send(sqlReport, nil, f.batch, f.n, f.enc, f.body); err != nil {
 		return err
 	}
 	if f.Kept != nil {
-		if _, err := t.exec(sqlUnkeep, f.batch, f.n); err != nil {
+		if err := t.send(sqlUnkeep, nil, f.batch, f.n); err != nil {
 			return err
 		}
 	}
-	k := int64(len(entries))
+	k := int64(len(f.entries))
 	t.count(f.batch, kindOutcome, string(f.Outcome), "", k, 1)
 	t.count(f.batch, kindReason, string(f.Reason), string(f.Outcome), k, 1)
 	for _, c := range f.classes {
 		t.count(f.batch, kindCheck, c.class, string(c.status), k, 1)
 	}
 	t.ended[f.batch]++
-	return t.updateSite(f)
+	t.results = append(t.results, f)
+	return nil
 }
 
 // hot lists the statements that run for every site.
 var hot = []string{
 	sqlClaimRead, sqlClaim, sqlStart, sqlKeptRead, sqlHeld, sqlKeep, sqlUnkeep, sqlEntries, sqlEntryResult, sqlBatchState,
 	sqlDone, sqlResult, sqlReport, sqlEntryCheck, sqlCount, sqlEnded, sqlFinish,
-	sqlSiteRead, sqlSiteInsert, sqlSiteUpdate,
+	sqlSiteInsert, sqlSiteUpdate,
 }

@@ -63,8 +63,11 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		in.memory.mu.Lock()
 		defer in.memory.mu.Unlock()
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		in.tx = tx
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+		in.tx, in.added, in.fresh = tx, Added{}, nil
+		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+			return err
+		}
 		return in.add(lines)
 	})
 	if err != nil {
@@ -74,7 +77,7 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		in.memory.keys[w.key] = w.run
 	}
 	if len(in.memory.keys) > mostKeys {
-		if err := s.inTx(ctx, func(tx *sql.Tx) error { return in.memory.flush(ctx, tx, batch) }); err != nil {
+		if err := s.inLongTx(ctx, func(tx *sql.Tx) error { return in.memory.flush(ctx, tx, batch) }); err != nil {
 			return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
 		}
 		in.memory.clear()
@@ -274,7 +277,10 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		memory.mu.Lock()
 		defer memory.mu.Unlock()
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+			return err
+		}
 		res, err := tx.ExecContext(ctx, `UPDATE batches SET sealed_at = $1,
 			state       = CASE WHEN runs = 0 THEN 'finished' ELSE 'queued' END,
 			finished_at = CASE WHEN runs = 0 THEN cast($1 AS BIGINT) ELSE 0 END,
@@ -328,7 +334,10 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 	if err != nil {
 		return err
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+			return err
+		}
 		res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0
 			WHERE id = $1 AND state = 'intake'`, batch)
 		if err != nil {

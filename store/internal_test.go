@@ -120,14 +120,13 @@ func TestGroupIsolation(t *testing.T) {
 	ctx := t.Context()
 	insert := func(n int) func(*groupTx) error {
 		return func(g *groupTx) error {
-			_, err := g.exec(`INSERT INTO rejected (batch, n, source, line, input, reason) VALUES (1, $1, 0, 0, '', '')`, n)
-			return err
+			return g.send(`INSERT INTO rejected (batch, n, source, line, input, reason) VALUES (1, $1, 0, 0, '', '')`, nil, n)
 		}
 	}
 	group := []*groupOp{
-		{run: insert(1)}, {run: insert(2)}, {run: insert(1)}, // the third breaks the key
-		{run: func(g *groupTx) error { g.count(7, "k", "n", "", 1, 1); return nil }},
-		{run: func(*groupTx) error { return ErrStale }},
+		{then: insert(1)}, {then: insert(2)}, {then: insert(1)}, // the third breaks the key
+		{then: func(g *groupTx) error { g.count(7, "k", "n", "", 1, 1); return nil }},
+		{then: func(*groupTx) error { return ErrStale }},
 	}
 	for _, op := range group {
 		op.done = make(chan struct{})
@@ -306,9 +305,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%+v is driven by %s", f, driver)
 		}
 	}
-	for _, q := range []string{sqlEntries, sqlClaimRead, sqlDone, sqlSiteRead, sqlSiteHistory,
-		`SELECT n, token, host FROM runs WHERE batch = $1 AND state = 'queued' ORDER BY host_rank, n LIMIT $2`,
-		`UPDATE runs SET state = 'queued' WHERE batch = $1 AND state = 'waiting' AND due_at <= $2`} {
+	for _, q := range []string{sqlEntries, sqlClaimRead, sqlDone, sqlSitesRead + "($1, $2) ORDER BY key", sqlSiteHistory, sqlQueued, sqlWaiting} {
 		n := strings.Count(q, "$")
 		args := make([]any, n)
 		for i := range args {
@@ -361,12 +358,12 @@ func TestGroupsFormUnderLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			err := s.group.do(t.Context(), func(g *groupTx) error {
+			err := s.group.do(t.Context(), &groupOp{then: func(g *groupTx) error {
 				mu.Lock()
 				defer mu.Unlock()
 				seen[g.tx]++
 				return nil
-			})
+			}})
 			if err != nil {
 				t.Error(err)
 			}

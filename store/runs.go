@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -65,10 +67,13 @@ func (s *Store) TakeDue(ctx context.Context, class Class, limit int) ([]Due, err
 	var taken [][]Due
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		taken = nil
+		if err := s.d.lockBatches(ctx, tx, slices.Clone(ids)...); err != nil {
+			return err
+		}
 		left := limit
 		for i, id := range ids {
 			share := (left + len(ids) - i - 1) / (len(ids) - i)
-			runs, err := takeDue(ctx, tx, id, now, share)
+			runs, err := s.takeDue(ctx, tx, id, now, share)
 			if err != nil {
 				return err
 			}
@@ -83,7 +88,14 @@ func (s *Store) TakeDue(ctx context.Context, class Class, limit int) ([]Due, err
 	return deal(taken), nil
 }
 
-func takeDue(ctx context.Context, tx *sql.Tx, batch, now int64, limit int) ([]Due, error) {
+// Of the runs that others are at this very moment none is due: they are passed
+// over where the database has many writers.
+const (
+	sqlWaiting = `SELECT r.n FROM runs r WHERE r.batch = $1 AND r.state = 'waiting' AND r.due_at <= $2`
+	sqlQueued  = `SELECT r.n FROM runs r WHERE r.batch = $1 AND r.state = 'queued' ORDER BY r.host_rank, r.n LIMIT $2`
+)
+
+func (s *Store) takeDue(ctx context.Context, tx *sql.Tx, batch, now int64, limit int) ([]Due, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -93,33 +105,29 @@ func takeDue(ctx context.Context, tx *sql.Tx, batch, now int64, limit int) ([]Du
 	if err != nil || !open {
 		return nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'queued' WHERE batch = $1 AND state = 'waiting' AND due_at <= $2`, batch, now); err != nil {
+	if _, err := tx.ExecContext(ctx, `WITH due AS (`+sqlWaiting+s.d.skipLocked+`)
+		UPDATE runs SET state = 'queued' FROM due WHERE runs.batch = $1 AND runs.n = due.n`, batch, now); err != nil {
 		return nil, err
 	}
 	type row struct {
-		n int64
+		n, rank int64
 		Due
 	}
-	runs, err := collect(ctx, tx, `SELECT n, token, host FROM runs WHERE batch = $1 AND state = 'queued' ORDER BY host_rank, n LIMIT $2`,
-		[]any{batch, limit}, func(r *sql.Rows, v *row) error {
-			err := r.Scan(&v.n, &v.Token, &v.Host)
+	runs, err := collect(ctx, tx, `WITH due AS (`+sqlQueued+s.d.skipLocked+`)
+		UPDATE runs SET state = 'enqueued', enqueued_at = $3 FROM due WHERE runs.batch = $1 AND runs.n = due.n
+		RETURNING runs.n, runs.host_rank, runs.token, runs.host`,
+		[]any{batch, limit, now}, func(r *sql.Rows, v *row) error {
+			err := r.Scan(&v.n, &v.rank, &v.Token, &v.Host)
 			v.Run = runID(batch, v.n)
 			return err
 		})
-	if err != nil || len(runs) == 0 {
-		return nil, err
-	}
-	mark, err := tx.PrepareContext(ctx, `UPDATE runs SET state = 'enqueued', enqueued_at = $1 WHERE batch = $2 AND n = $3`)
 	if err != nil {
 		return nil, err
 	}
-	defer mark.Close()
+	slices.SortFunc(runs, func(a, b row) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.n, b.n)) })
 	due := make([]Due, len(runs))
 	for i, r := range runs {
 		due[i] = r.Due
-		if _, err := mark.ExecContext(ctx, now, batch, r.n); err != nil {
-			return nil, err
-		}
 	}
 	return due, nil
 }
@@ -147,14 +155,20 @@ func (s *Store) Unqueue(ctx context.Context, runs []Due) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		for _, d := range runs {
-			batch, n, err := d.Run.numbers()
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'queued', enqueued_at = 0
-				WHERE batch = $1 AND n = $2 AND token = $3 AND state = 'enqueued'`, batch, n, d.Token); err != nil {
+	type key struct{ batch, n, token int64 }
+	keys := make([]key, len(runs))
+	for i, d := range runs {
+		batch, n, err := d.Run.numbers()
+		if err != nil {
+			return fmt.Errorf("put runs back: %w", err)
+		}
+		keys[i] = key{batch, n, d.Token}
+	}
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.n, b.n)) })
+	err := s.inPipe(ctx, func(p *pipe) error {
+		for _, k := range keys {
+			if err := p.send(`UPDATE runs SET state = 'queued', enqueued_at = 0
+				WHERE batch = $1 AND n = $2 AND token = $3 AND state = 'enqueued'`, nil, k.batch, k.n, k.token); err != nil {
 				return err
 			}
 		}
@@ -171,14 +185,14 @@ func (s *Store) Unqueue(ctx context.Context, runs []Due) error {
 // enqueue them once more is harmless: the task has the same id.
 func (s *Store) Forgotten(ctx context.Context, class Class, before time.Time, limit int) ([]Due, error) {
 	var due []Due
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inPipe(ctx, func(p *pipe) error {
 		type row struct {
 			batch, n int64
 			Due
 		}
-		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.token, r.host FROM batches b CROSS JOIN runs r
+		rows, err := collect(ctx, p.tx, `SELECT r.batch, r.n, r.token, r.host FROM batches b CROSS JOIN runs r
 			WHERE b.state IN ('queued', 'running') AND b.class = $1
-			AND r.batch = b.id AND r.state = 'enqueued' AND r.enqueued_at <= $2 ORDER BY r.enqueued_at, r.batch, r.n LIMIT $3`,
+			AND r.batch = b.id AND r.state = 'enqueued' AND r.enqueued_at <= $2 ORDER BY r.enqueued_at, r.batch, r.n LIMIT $3`+s.d.skipLocked,
 			[]any{string(class), before.UnixMilli(), limit}, func(r *sql.Rows, v *row) error {
 				err := r.Scan(&v.batch, &v.n, &v.Token, &v.Host)
 				v.Run = runID(v.batch, v.n)
@@ -190,7 +204,7 @@ func (s *Store) Forgotten(ctx context.Context, class Class, before time.Time, li
 		due = make([]Due, len(rows))
 		for i, r := range rows {
 			due[i] = r.Due
-			if _, err := tx.ExecContext(ctx, `UPDATE runs SET enqueued_at = $1 WHERE batch = $2 AND n = $3`, s.now(), r.batch, r.n); err != nil {
+			if err := p.send(`UPDATE runs SET enqueued_at = $1 WHERE batch = $2 AND n = $3`, nil, s.now(), r.batch, r.n); err != nil {
 				return err
 			}
 		}
@@ -246,25 +260,17 @@ func (s *Store) RenewLeases(ctx context.Context, claims []*Claim, lease time.Dur
 	if len(claims) == 0 {
 		return 0, nil
 	}
+	claims = slices.SortedFunc(slices.Values(claims), func(a, b *Claim) int { return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.n, b.n)) })
 	var held int64
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.inPipe(ctx, func(p *pipe) error {
 		held = 0
 		until := s.now() + lease.Milliseconds()
-		st, err := tx.PrepareContext(ctx, `UPDATE runs SET lease_until = $1 WHERE batch = $2 AND n = $3 AND token = $4 AND state = 'running'`)
-		if err != nil {
-			return err
-		}
-		defer st.Close()
 		for _, c := range claims {
-			res, err := st.ExecContext(ctx, until, c.batch, c.n, c.token)
+			err := p.send(`UPDATE runs SET lease_until = $1 WHERE batch = $2 AND n = $3 AND token = $4 AND state = 'running'`,
+				func(rows int64) error { held += rows; return nil }, until, c.batch, c.n, c.token)
 			if err != nil {
 				return err
 			}
-			n, err := res.RowsAffected()
-			if err != nil {
-				return err
-			}
-			held += n
 		}
 		return nil
 	})
@@ -294,13 +300,20 @@ func (s *Store) ResetRunning(ctx context.Context) (int64, error) {
 func (s *Store) putBack(ctx context.Context, until int64, also ...string) (int64, error) {
 	var lost int64
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		busy, err := collect(ctx, tx, `SELECT id FROM batches WHERE open_runs > 0`, nil, func(r *sql.Rows, id *int64) error { return r.Scan(id) })
+		if err != nil {
+			return err
+		}
+		if err := s.d.lockBatches(ctx, tx, busy...); err != nil {
+			return err
+		}
 		t := s.newGroupTx(ctx, tx)
 		type row struct {
 			batch, n, entry int64
 			state           BatchState
 		}
-		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.entry, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.state = 'running' AND r.lease_until <= $1`,
-			[]any{until}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.entry, &v.state) })
+		rows, err := collect(ctx, tx, `SELECT r.batch, r.n, r.entry, b.state FROM runs r JOIN batches b ON b.id = r.batch WHERE r.state = 'running' AND r.lease_until <= $1
+			ORDER BY r.batch, r.n`+s.d.skipLocked, []any{until}, func(r *sql.Rows, v *row) error { return r.Scan(&v.batch, &v.n, &v.entry, &v.state) })
 		if err != nil {
 			return err
 		}

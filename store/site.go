@@ -1,20 +1,23 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"agentaudit/audit/report"
 )
 
 const (
-	sqlSiteRead = `SELECT outcome, reason, since, checked_at, definite, definite_batch, definite_run, definite_at, results
-		FROM sites WHERE key = $1`
+	sqlSitesRead = `SELECT key, outcome, reason, since, batch, run, checked_at, definite, definite_batch, definite_run, definite_at, results
+		FROM sites WHERE key IN `
 	sqlSiteInsert = `INSERT INTO sites (key, target, host, outcome, reason, since, batch, run, checked_at,
 		definite, definite_batch, definite_run, definite_at, results)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (key) DO NOTHING`
 	sqlSiteUpdate = `UPDATE sites SET outcome = $1, reason = $2, since = $3, batch = $4, run = $5, checked_at = $6,
 		definite = $7, definite_batch = $8, definite_run = $9, definite_at = $10, results = $11 WHERE key = $12`
 	sqlSiteHistory = `SELECT batch, run, outcome, reason, finished_at FROM results WHERE site = $1 ORDER BY finished_at, batch, run`
@@ -32,6 +35,11 @@ type siteState struct {
 	defRun     int64
 	defAt      int64
 	results    int64
+
+	known, changed bool
+	// before is what the counters say of the site.
+	outcomeBefore report.Outcome
+	reasonBefore  report.Reason
 }
 
 // add takes in the next result in time.
@@ -46,60 +54,127 @@ func (s *siteState) add(batch, run int64, o report.Outcome, r report.Reason, at 
 	s.results++
 }
 
-// updateSite takes the result f, whose row is written, into its site.
-func (t *groupTx) updateSite(f *finish) error {
-	var was, is siteState
-	at := f.FinishedAt.UnixMilli()
-	err := t.queryRow(sqlSiteRead, []any{f.site}, &was.outcome, &was.reason, &was.since, &was.checkedAt,
-		&was.definite, &was.defBatch, &was.defRun, &was.defAt, &was.results)
-	known := err == nil
-	if err != nil && err != sql.ErrNoRows {
-		return err
+// sitesAtOnce is how many sites one statement reads.
+const sitesAtOnce = 64
+
+// updateSites takes the results of the transaction, whose rows are written,
+// into their sites.
+func (t *groupTx) updateSites() error {
+	if len(t.results) == 0 {
+		return nil
 	}
-	is = was
-	if f.reopened || at < was.checkedAt {
-		// It replaces a result, or comes after a later one.
-		if is, err = t.siteFromHistory(f.site); err != nil {
+	// Sites are locked in the order of their keys; two results of one site are
+	// taken in as they came.
+	slices.SortStableFunc(t.results, func(a, b *finish) int { return bytes.Compare(a.site, b.site) })
+	sites := make(map[string]*siteState, len(t.results))
+	for part := range slices.Chunk(t.results, sitesAtOnce) {
+		if err := t.readSites(part, sites); err != nil {
 			return err
 		}
-	} else {
-		is.add(f.batch, f.n, f.Outcome, f.Reason, at)
 	}
-	if known {
-		_, err = t.exec(sqlSiteUpdate, string(is.outcome), string(is.reason), is.since, is.batch, is.run, is.checkedAt,
+	if err := t.sync(); err != nil {
+		return err
+	}
+	for _, f := range t.results {
+		key := string(f.site)
+		is := sites[key]
+		if is == nil {
+			is = &siteState{}
+			sites[key] = is
+		}
+		at := f.FinishedAt.UnixMilli()
+		later := cmp.Or(cmp.Compare(at, is.checkedAt), cmp.Compare(f.batch, is.batch), cmp.Compare(f.n, is.run)) > 0
+		if is.changed || f.reopened || !later {
+			// It replaces a result, or comes after a later one.
+			if err := t.siteFromHistory(f.site, is); err != nil {
+				return err
+			}
+		} else {
+			is.add(f.batch, f.n, f.Outcome, f.Reason, at)
+		}
+		is.changed = true
+	}
+	for _, f := range t.results {
+		if is := sites[string(f.site)]; is.changed {
+			is.changed = false
+			if err := t.writeSite(f, is); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readSites reads and locks the sites of some results.
+func (t *groupTx) readSites(results []*finish, sites map[string]*siteState) error {
+	// A power of two of keys, the last one several times, so that there are few
+	// different statements.
+	n := 1
+	for n < len(results) {
+		n *= 2
+	}
+	args := make([]any, n)
+	for i := range args {
+		args[i] = results[min(i, len(results)-1)].site
+	}
+	return t.ask(sqlSitesRead+placeholders(1, n)+` ORDER BY key`+t.s.d.forUpdate, func(scan func(...any) error) error {
+		var key []byte
+		v := &siteState{known: true}
+		err := scan(&key, &v.outcome, &v.reason, &v.since, &v.batch, &v.run, &v.checkedAt,
+			&v.definite, &v.defBatch, &v.defRun, &v.defAt, &v.results)
+		v.outcomeBefore, v.reasonBefore = v.outcome, v.reason
+		sites[string(key)] = v
+		return err
+	}, args...)
+}
+
+// writeSite writes a site and counts its change; f is a result of it.
+func (t *groupTx) writeSite(f *finish, is *siteState) (err error) {
+	if is.known {
+		err = t.send(sqlSiteUpdate, nil, string(is.outcome), string(is.reason), is.since, is.batch, is.run, is.checkedAt,
 			string(is.definite), is.defBatch, is.defRun, is.defAt, is.results, f.site)
 	} else {
-		_, err = t.exec(sqlSiteInsert, f.site, f.Target, f.Host, string(is.outcome), string(is.reason), is.since, is.batch, is.run, is.checkedAt,
+		err = t.send(sqlSiteInsert, func(rows int64) error {
+			if rows == 0 {
+				return errCollided // another transaction has just made it
+			}
+			return nil
+		}, f.site, f.Target, f.Host, string(is.outcome), string(is.reason), is.since, is.batch, is.run, is.checkedAt,
 			string(is.definite), is.defBatch, is.defRun, is.defAt, is.results)
 	}
 	if err != nil {
 		return err
 	}
-	if known && (was.outcome != is.outcome || was.reason != is.reason) {
-		t.count(allSites, kindOutcome, string(was.outcome), "", 0, -1)
-		t.count(allSites, kindReason, string(was.reason), string(was.outcome), 0, -1)
+	if is.known && is.outcomeBefore == is.outcome && is.reasonBefore == is.reason {
+		return nil
 	}
-	if !known || was.outcome != is.outcome || was.reason != is.reason {
-		t.count(allSites, kindOutcome, string(is.outcome), "", 0, 1)
-		t.count(allSites, kindReason, string(is.reason), string(is.outcome), 0, 1)
+	if is.known {
+		t.count(allSites, kindOutcome, string(is.outcomeBefore), "", 0, -1)
+		t.count(allSites, kindReason, string(is.reasonBefore), string(is.outcomeBefore), 0, -1)
 	}
+	t.count(allSites, kindOutcome, string(is.outcome), "", 0, 1)
+	t.count(allSites, kindReason, string(is.reason), string(is.outcome), 0, 1)
 	return nil
 }
 
-func (t *groupTx) siteFromHistory(key []byte) (siteState, error) {
+// siteFromHistory makes the state of a site anew from all its results.
+func (t *groupTx) siteFromHistory(key []byte, is *siteState) error {
 	type row struct {
 		batch, run, at int64
 		outcome        report.Outcome
 		reason         report.Reason
 	}
-	var s siteState
 	rows, err := collect(t.ctx, t.tx, sqlSiteHistory, []any{key}, func(r *sql.Rows, v *row) error {
 		return r.Scan(&v.batch, &v.run, &v.outcome, &v.reason, &v.at)
 	})
-	for _, r := range rows {
-		s.add(r.batch, r.run, r.outcome, r.reason, r.at)
+	if err != nil {
+		return err
 	}
-	return s, err
+	*is = siteState{known: is.known, outcomeBefore: is.outcomeBefore, reasonBefore: is.reasonBefore}
+	for _, r := range rows {
+		is.add(r.batch, r.run, r.outcome, r.reason, r.at)
+	}
+	return nil
 }
 
 // Site reads a target over time. The error is [ErrNotFound] for a target that

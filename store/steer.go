@@ -11,7 +11,10 @@ import (
 func (s *Store) steer(ctx context.Context, verb string, id BatchID, f func(t *groupTx, batch int64) error) error {
 	batch, err := id.number()
 	if err == nil {
-		err = s.inTx(ctx, func(tx *sql.Tx) error {
+		err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+			if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+				return err
+			}
 			t := s.newGroupTx(ctx, tx)
 			if err := f(t, batch); err != nil {
 				return err

@@ -237,24 +237,39 @@ func (s *Store) inLongTx(ctx context.Context, f func(tx *sql.Tx) error) error {
 const maxTries = 10
 
 func (s *Store) inTxOf(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	return s.inConnTx(ctx, db, func(tx *sql.Tx, _ *sql.Conn) error { return f(tx) })
+}
+
+// inConnTx is inTx with the connection of the transaction, for what the driver
+// can do beyond database/sql; it is nil for SQLite.
+func (s *Store) inConnTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx, conn *sql.Conn) error) error {
 	if db == nil {
 		return ErrReadOnly
 	}
 	for try := 1; ; try++ {
-		err := once(ctx, db, f)
+		err := s.once(ctx, db, f)
 		if err == nil || try == maxTries || !collided(err) || ctx.Err() != nil {
 			return explain(err)
 		}
 	}
 }
 
-func once(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+func (s *Store) once(ctx context.Context, db *sql.DB, f func(tx *sql.Tx, conn *sql.Conn) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if err := f(tx); err != nil {
+	raw := conn
+	if s.d == sqliteDialect {
+		raw = nil
+	}
+	if err := f(tx, raw); err != nil {
 		return err
 	}
 	return tx.Commit()

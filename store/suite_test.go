@@ -37,6 +37,8 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Leases", testLeases},
 		{"ResetRunning", testResetRunning},
 		{"ConcurrentFinish", testConcurrentFinish},
+		{"ManyProcesses", testManyProcesses},
+		{"OneClaimWins", testOneClaimWins},
 		{"PauseResume", testPauseResume},
 		{"Cancel", testCancel},
 		{"CancelIntake", testCancelIntake},
