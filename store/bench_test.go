@@ -28,6 +28,20 @@ func benchLines(b *testing.B, small int) int {
 	return small
 }
 
+// openBench opens an empty store: SQLite, or with AGENTAUDIT_BENCH_STORE=postgres
+// PostgreSQL on a server that writes to its disk as it does in production.
+func openBench(b *testing.B) *store.Store {
+	switch v := os.Getenv("AGENTAUDIT_BENCH_STORE"); v {
+	case "postgres":
+		return storetest.Open(b, storetest.PostgresServer(b).Database(b), store.Options{})
+	case "", "sqlite":
+		return storetest.Open(b, b.TempDir(), store.Options{})
+	default:
+		b.Fatalf("AGENTAUDIT_BENCH_STORE=%s: use sqlite or postgres", v)
+		return nil
+	}
+}
+
 // listLine is line i of a list with 30 % duplicates and 1 % junk.
 func listLine(i int) store.Line {
 	l := store.Line{Number: int64(i + 1)}
@@ -89,7 +103,7 @@ func intake(b *testing.B, s *store.Store, n int) (*store.Batch, int64) {
 func BenchmarkIntake(b *testing.B) {
 	n := benchLines(b, 50_000)
 	for b.Loop() {
-		s := storetest.Open(b, b.TempDir(), store.Options{})
+		s := openBench(b)
 		start, used := time.Now(), cpu()
 		batch, most := intake(b, s, n)
 		b.ReportMetric(float64((cpu()-used).Nanoseconds())/1000/float64(n), "cpu-us/line")
@@ -103,7 +117,7 @@ func BenchmarkIntake(b *testing.B) {
 // BenchmarkSite is the store's share of one site: take, claim, finish, by 64
 // workers. CPU time is that of the whole process.
 func BenchmarkSite(b *testing.B) {
-	s := storetest.Open(b, b.TempDir(), store.Options{})
+	s := openBench(b)
 	for b.Loop() {
 		batch := storetest.Batch(b, s, storetest.Targets(2000)...)
 		start := cpu()
@@ -173,7 +187,7 @@ func benchResult(target string, kind int) *report.Result {
 
 // BenchmarkPages reads a page of 50 rows behind each kind of filter.
 func BenchmarkPages(b *testing.B) {
-	s := storetest.Open(b, b.TempDir(), store.Options{})
+	s := openBench(b)
 	n := benchLines(b, 20_000)
 	batch, _ := intake(b, s, n)
 	drain(b, s, 256)

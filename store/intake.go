@@ -63,8 +63,8 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		in.memory.mu.Lock()
 		defer in.memory.mu.Unlock()
 	}
-	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
-		in.tx, in.added, in.fresh = tx, Added{}, nil
+	err = s.inConnTx(ctx, s.long, func(tx *sql.Tx, conn *sql.Conn) error {
+		in.tx, in.conn, in.added, in.fresh = tx, conn, Added{}, nil
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		in.memory.keys[w.key] = w.run
 	}
 	if len(in.memory.keys) > mostKeys {
-		if err := s.inLongTx(ctx, func(tx *sql.Tx) error { return in.memory.flush(ctx, tx, batch) }); err != nil {
+		if err := s.inConnTx(ctx, s.long, func(tx *sql.Tx, conn *sql.Conn) error { return in.memory.flush(ctx, tx, conn, batch) }); err != nil {
 			return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
 		}
 		in.memory.clear()
@@ -89,6 +89,7 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 type intakeTx struct {
 	ctx    context.Context
 	tx     *sql.Tx
+	conn   *sql.Conn
 	batch  int64
 	memory *intakeMemory // nil after an interruption
 	added  Added
@@ -154,8 +155,9 @@ func (in *intakeTx) add(lines []Line) error {
 		}
 	}
 	// New runs are numbered in the order of their lines.
-	rows := newInserter(in.ctx, in.tx, `INSERT INTO runs (batch, n, entry, target, readme, host, host_rank, state, due_at, enqueued_at,
-		attempt, token, lost, kept, reopened, worker, lease_until) VALUES `, 7, "'queued'", "0", "0", "0", "0", "0", "false", "false", "''", "0")
+	rows := newInserter(in.ctx, in.tx, in.conn, "runs", "batch, n, entry, target, readme, host, host_rank",
+		constant{"state", "queued"}, constant{"due_at", 0}, constant{"enqueued_at", 0}, constant{"attempt", 0}, constant{"token", 0}, constant{"lost", 0},
+		constant{"kept", false}, constant{"reopened", false}, constant{"worker", ""}, constant{"lease_until", 0})
 	for _, w := range of {
 		if w == nil || w.run != 0 {
 			continue
@@ -222,9 +224,9 @@ func (in *intakeTx) findRuns(wants map[[16]byte]*wanted) error {
 }
 
 func (in *intakeTx) addEntries(lines []Line, of []*wanted, entries, rejected int64) error {
-	accepted := newInserter(in.ctx, in.tx, `INSERT INTO entries (batch, n, run, source, line, input, ref, label, tags, notes, dup) VALUES `, 11)
-	refused := newInserter(in.ctx, in.tx, `INSERT INTO rejected (batch, n, source, line, input, reason) VALUES `, 6)
-	tags := newInserter(in.ctx, in.tx, `INSERT INTO entry_words (batch, kind, word, entry) VALUES `, 4)
+	accepted := newInserter(in.ctx, in.tx, in.conn, "entries", "batch, n, run, source, line, input, ref, label, tags, notes, dup")
+	refused := newInserter(in.ctx, in.tx, in.conn, "rejected", "batch, n, source, line, input, reason")
+	tags := newInserter(in.ctx, in.tx, in.conn, "entry_words", "batch, kind, word, entry")
 	for i := range lines {
 		l := &lines[i]
 		if of[i] == nil {
@@ -277,7 +279,7 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		memory.mu.Lock()
 		defer memory.mu.Unlock()
 	}
-	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+	err = s.inConnTx(ctx, s.long, func(tx *sql.Tx, conn *sql.Conn) error {
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -295,7 +297,7 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		if memory == nil {
 			return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
 		}
-		if err := memory.flush(ctx, tx, batch); err != nil {
+		if err := memory.flush(ctx, tx, conn, batch); err != nil {
 			return err
 		}
 		if s.d.sortSmall != "" {

@@ -57,9 +57,9 @@ func (i *intakes) drop(batch int64) {
 }
 
 // flush writes the keys in their order, each page of the index once.
-func (m *intakeMemory) flush(ctx context.Context, tx *sql.Tx, batch int64) error {
+func (m *intakeMemory) flush(ctx context.Context, tx *sql.Tx, conn *sql.Conn, batch int64) error {
 	keys := slices.SortedFunc(maps.Keys(m.keys), func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })
-	rows := newInserter(ctx, tx, `INSERT INTO run_keys (batch, key, run) VALUES `, 3)
+	rows := newInserter(ctx, tx, conn, "run_keys", "batch, key, run")
 	for i := range keys {
 		if err := rows.add(batch, keys[i][:], m.keys[keys[i]]); err != nil {
 			return err

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -22,76 +20,6 @@ func placeholders(first, n int) string {
 	}
 	b.WriteByte(')')
 	return b.String()
-}
-
-// inserter collects rows and inserts many with one statement.
-type inserter struct {
-	ctx     context.Context
-	tx      *sql.Tx
-	query   string
-	columns int
-	tail    string
-	perStmt int
-	args    []any
-	full    *sql.Stmt
-}
-
-// maxParams bounds the parameters of one statement. SQLite's driver looks each
-// up by its name in a list, so that a thousand cost ten times what ten times a
-// hundred do; below that the statements themselves are the cost.
-const maxParams = 80
-
-// newInserter takes a statement up to and with VALUES. A row has that many
-// parameters, and behind them the same constants in each.
-func newInserter(ctx context.Context, tx *sql.Tx, query string, columns int, constants ...string) *inserter {
-	tail := ""
-	for _, c := range constants {
-		tail += "," + c
-	}
-	return &inserter{ctx: ctx, tx: tx, query: query, columns: columns, tail: tail + ")", perStmt: max(1, maxParams/columns)}
-}
-
-func (x *inserter) text(rows int) string {
-	var b strings.Builder
-	b.WriteString(x.query)
-	for i := range rows {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strings.TrimSuffix(placeholders(1+i*x.columns, x.columns), ")"))
-		b.WriteString(x.tail)
-	}
-	return b.String()
-}
-
-func (x *inserter) add(values ...any) error {
-	x.args = append(x.args, values...)
-	if len(x.args) < x.columns*x.perStmt {
-		return nil
-	}
-	if x.full == nil {
-		stmt, err := x.tx.PrepareContext(x.ctx, x.text(x.perStmt))
-		if err != nil {
-			return err
-		}
-		x.full = stmt
-	}
-	_, err := x.full.ExecContext(x.ctx, x.args...)
-	x.args = x.args[:0]
-	return err
-}
-
-// flush inserts what is left.
-func (x *inserter) flush() error {
-	if x.full != nil {
-		defer x.full.Close()
-	}
-	if len(x.args) == 0 {
-		return nil
-	}
-	_, err := x.tx.ExecContext(x.ctx, x.text(len(x.args)/x.columns), x.args...)
-	x.args = x.args[:0]
-	return err
 }
 
 // encodeList is a list of strings as JSON text.

@@ -205,6 +205,10 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
+// Sole reports whether no other process can work on what is in the store as
+// long as this one has it open: it owns a data directory.
+func (s *Store) Sole() bool { return s.lock != nil }
+
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int

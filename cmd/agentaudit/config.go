@@ -30,8 +30,8 @@ func newConfig(c *cli.Context, s streams) (*config, error) {
 	if cfg.dataDir == "" {
 		cfg.dataDir = filepath.Join(xdg.DataHome, "agentaudit")
 	}
-	if cfg.store != "" {
-		return nil, usagef("--store %s: only the SQLite store in the data directory is there yet; leave --store out", hideSecret(cfg.store))
+	if scheme, _, _ := strings.Cut(cfg.store, "://"); cfg.store != "" && scheme != "postgres" && scheme != "postgresql" {
+		return nil, usagef("--store %s: use postgres://USER@HOST/DATABASE, or leave --store out for SQLite in the data directory", hideSecret(cfg.store))
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
@@ -59,6 +59,22 @@ func (c *config) forService(ctx *cli.Context) {
 	}
 }
 
+// place is where the store is, for store.Open.
+func (c *config) place() string {
+	if c.store != "" {
+		return c.store
+	}
+	return c.dataDir
+}
+
+// placeName is place for people.
+func (c *config) placeName() string {
+	if c.store != "" {
+		return hideSecret(c.store)
+	}
+	return c.dataDir
+}
+
 // LogValue shows the configuration without its secrets.
 func (c *config) LogValue() slog.Value {
 	return slog.GroupValue(
@@ -74,7 +90,7 @@ func hideSecret(raw string) string {
 		return ""
 	}
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" && !strings.HasPrefix(raw, "unix:") {
+	if err != nil || u.Host == "" && u.Path == "" {
 		return "(unreadable URL)"
 	}
 	u.User, u.RawQuery = nil, ""

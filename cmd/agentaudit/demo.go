@@ -88,7 +88,7 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, 
 		return undone(err)
 	}
 	own := *cfg
-	own.dataDir = dir
+	own.dataDir, own.store = dir, ""
 	r := &runner{
 		s: s, pipeline: pipeline{
 			cfg: &own, client: func(cfg fetch.Config) (*fetch.Client, error) {

@@ -10,11 +10,11 @@ import (
 	"agentaudit/store"
 )
 
-// openStore opens the store of the data directory with an error for people.
+// openStore opens the store that the flags name with an error for people.
 func openStore(ctx context.Context, cfg *config, access store.Access) (*store.Store, error) {
-	st, err := store.Open(ctx, cfg.dataDir, store.Options{Access: access, Log: cfg.log})
+	st, err := store.Open(ctx, cfg.place(), store.Options{Access: access, Log: cfg.log})
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, usagef("there are no batches in %s yet; agentaudit run LIST makes the first, --data-dir names another place", cfg.dataDir)
+		return nil, usagef("there are no batches in %s yet; agentaudit run LIST makes the first, --data-dir or --store names another place", cfg.placeName())
 	}
 	if err != nil {
 		return nil, undone(fmt.Errorf("cannot open the store: %w", err))
@@ -26,7 +26,7 @@ func openStore(ctx context.Context, cfg *config, access store.Access) (*store.St
 // nobody has made or updated it yet it does that first. alone says that no
 // other process owns the store at the moment.
 func openBeside(ctx context.Context, cfg *config) (st *store.Store, alone bool, err error) {
-	made, err := store.Open(ctx, cfg.dataDir, store.Options{Access: store.Own, Log: cfg.log})
+	made, err := store.Open(ctx, cfg.place(), store.Options{Access: store.Own, Log: cfg.log})
 	_, locked := errors.AsType[*store.LockedError](err)
 	switch {
 	case err == nil:
@@ -37,7 +37,7 @@ func openBeside(ctx context.Context, cfg *config) (st *store.Store, alone bool, 
 		return nil, false, undone(fmt.Errorf("cannot open the store: %w", err))
 	}
 	for deadline := time.Now().Add(ownerStarts); ; {
-		st, err = store.Open(ctx, cfg.dataDir, store.Options{Access: store.Shared, Log: cfg.log})
+		st, err = store.Open(ctx, cfg.place(), store.Options{Access: store.Shared, Log: cfg.log})
 		if err == nil || !locked || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrSchema) || time.Now().After(deadline) {
 			break
 		}
@@ -51,7 +51,7 @@ func openBeside(ctx context.Context, cfg *config) (st *store.Store, alone bool, 
 	if err != nil {
 		return nil, false, undone(fmt.Errorf("cannot open the store: %w", err))
 	}
-	return st, !locked, nil
+	return st, made != nil && made.Sole(), nil
 }
 
 // ownerStarts is how long another process may take to make or update the store.

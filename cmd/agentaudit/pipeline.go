@@ -150,7 +150,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	if err != nil {
 		return err
 	}
-	w, err := r.worker(st, r.q, true, out.observe)
+	w, err := r.worker(st, r.q, st.Sole(), out.observe)
 	if err != nil {
 		_ = out.close()
 		return err
@@ -210,6 +210,9 @@ func (r *runner) watch(ctx context.Context, st *store.Store, b *store.Batch, end
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if errors.Is(err, store.ErrUnavailable) {
+				continue // the worker waits for the database, too, and says so
 			}
 			return err
 		}

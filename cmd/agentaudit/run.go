@@ -250,7 +250,7 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 	if r.resumeBatch != "" {
 		b, err = findBatch(ctx, st, r.resumeBatch)
 	} else if b, err = st.LatestUnfinished(ctx); errors.Is(err, store.ErrNotFound) {
-		return nil, usagef("there is no unfinished batch in %s", r.cfg.dataDir)
+		return nil, usagef("there is no unfinished batch in %s", r.cfg.placeName())
 	}
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func (v *services) serve(ctx context.Context) error {
 	}
 	defer q.Close()
 	// On a queue of many, other workers may hold runs of this store.
-	w, err := v.worker(st, q, q.IsEmbedded(), nil)
+	w, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"agentaudit/store"
+	"agentaudit/store/storetest"
+)
+
+func TestPostgresSecretsAreNotShown(t *testing.T) {
+	for _, url := range []string{
+		"postgres://me:s3cret@127.0.0.1:1/db?connect_timeout=1",
+		"postgres://me@127.0.0.1:1/db?password=s3cret&connect_timeout=1",
+		"postgres://me:s3cret@127.0.0.1:x/db",
+		"postgres://me:s3cret@127.0.0.1/db?sslmode=nonsense",
+		"postgres://me:s3%zzcret@127.0.0.1/db",
+		"mysql://me:s3cret@127.0.0.1/db",
+	} {
+		_, err := store.Open(t.Context(), url, store.Options{})
+		if err == nil {
+			t.Fatalf("%s was opened", url)
+		}
+		if strings.Contains(err.Error(), "cret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestPostgresThatIsAway(t *testing.T) {
+	_, err := store.Open(t.Context(), "postgres://me@127.0.0.1:1/db", store.Options{})
+	wantErr(t, err, store.ErrUnavailable)
+	if !strings.Contains(err.Error(), "127.0.0.1:1/db") {
+		t.Errorf("it does not say where: %v", err)
+	}
+}
+
+func TestPostgresBesideOthers(t *testing.T) {
+	url := storetest.Postgres(t)
+	for _, a := range []store.Access{store.Shared, store.ReadOnly} {
+		_, err := store.Open(t.Context(), url, store.Options{Access: a})
+		wantErr(t, err, store.ErrNotFound)
+	}
+	one := storetest.Open(t, url, store.Options{})
+	two := storetest.Open(t, url, store.Options{})
+	if one.Sole() || two.Sole() {
+		t.Fatal("one of two owners says that it is alone")
+	}
+	b := storetest.Batch(t, one, storetest.Targets(1)...)
+	if due := take(t, two, 5); len(due) != 1 || due[0].Run.Batch() != b.ID {
+		t.Fatalf("the other process sees %v", due)
+	}
+	reader := storetest.Open(t, url, store.Options{Access: store.ReadOnly})
+	_, err := reader.CreateBatch(t.Context(), store.NewBatch{})
+	wantErr(t, err, store.ErrReadOnly)
+	wantErr(t, reader.CancelBatch(t.Context(), b.ID, ""), store.ErrReadOnly)
+}
+
+// Many processes that find an empty database make its tables together.
+func TestPostgresMigratedByMany(t *testing.T) {
+	url := storetest.Postgres(t)
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			s, err := store.Open(t.Context(), url, store.Options{})
+			if err == nil {
+				err = s.Close()
+			}
+			errs <- err
+		}()
+	}
+	var all []error
+	for range 8 {
+		all = append(all, <-errs)
+	}
+	if err := errors.Join(all...); err != nil {
+		t.Fatal(err)
+	}
+}
