@@ -31,6 +31,9 @@ type BatchPage struct {
 	// that there are others.
 	Rejected     []store.Rejected
 	MoreRejected bool
+	// Draft says that the list waits to be confirmed. Unchecked counts entries.
+	Draft     bool
+	Unchecked int64
 	// All is the filter that shows all results.
 	All store.Filter
 	// Earlier is the finished batch of the same list before this one, nil for
@@ -65,6 +68,7 @@ func batchPage(ctx context.Context, r *Request, read Reader) (*BatchPage, error)
 	p := &BatchPage{Frame: Frame{Title: batchName(b), Section: "batches", Live: b.State.Open()}, Batch: b, Progress: progressOf(b, r.rate, r.Now), Took: took(b),
 		Done: b.Done(), Lines: b.Entries + b.Rejected, All: store.Filter{Batch: b.ID}}
 	counts := entryCounts(b)
+	p.Draft, p.Unchecked = isDraft(b), counts[report.OutcomeUnchecked]
 	p.Tallies = tallies(counts, p.Done, func(o report.Outcome) string { return r.Links.Outcome(b.ID, o) })
 	p.Bar = newBar(counts, b.Entries, plural(b.Entries, "entry", "entries"))
 	for o, n := range counts {

@@ -123,7 +123,7 @@ var accessibleScript string
 func everyPage(x *seeded) [][2]string {
 	after := "/batches/" + string(x.after)
 	host, _ := seedSite(3)
-	return [][2]string{
+	pages := [][2]string{
 		{"overview", "/"},
 		{"batches", "/batches"},
 		{"batch", after},
@@ -137,10 +137,17 @@ func everyPage(x *seeded) [][2]string {
 		{"run-failed", "/runs/" + string(x.failed)},
 		{"run-open", "/runs/" + string(x.running) + "-20"},
 		{"site", "/site?target=" + host},
+		{"new", "/new"},
+		{"settings", "/settings"},
+		{"signin", "/signin"},
 		{"compare-choose", "/compare"},
 		{"compare", "/compare?before=" + string(x.before) + "&after=" + string(x.after)},
 		{"compare-only", "/compare?before=" + string(x.before) + "&after=" + string(x.after) + "&show=only-before"},
 	}
+	if x.draft != "" {
+		pages = append(pages, [2]string{"draft", "/new/" + string(x.draft)})
+	}
+	return pages
 }
 
 // look is a size of the window with colours.
@@ -156,7 +163,8 @@ type look struct {
 func TestBrowserWalk(t *testing.T) {
 	b := openBrowser(t)
 	x := seed(t)
-	s := serve(t, Config{Store: x, Now: x.clock.Now, BasePath: "/audit", Version: "1.0.0"})
+	x.written(t)
+	s := serve(t, Config{Store: x, Write: x, Now: x.clock.Now, BasePath: "/audit", Version: "1.0.0"})
 	web := httptest.NewServer(s.Handler())
 	defer web.Close()
 	looks := []look{{1280, "light", true}, {390, "dark", true}, {360, "light", false}}

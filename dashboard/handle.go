@@ -72,6 +72,12 @@ func explain(err error) *HTTPError {
 		Advice: "Try again; if it stays so, look for the number below in the log.", Err: err}
 }
 
+// goTo is no failure, but the path of another page of the dashboard that shows
+// what was asked for.
+type goTo string
+
+func (g goTo) Error() string { return "see " + string(g) }
+
 // Request is what a page function is asked.
 type Request struct {
 	Query url.Values
@@ -169,7 +175,9 @@ func (s *Server) handle(mux *http.ServeMux, pattern string, n need, f func(w htt
 			}
 			err = f(w, r)
 		}
-		if err != nil {
+		if to, ok := errors.AsType[goTo](err); ok {
+			http.Redirect(w, r, string(to), http.StatusSeeOther)
+		} else if err != nil {
 			s.fail(w, r, err)
 		}
 		s.c.Log.DebugContext(r.Context(), "served", "url", r.URL.Path, "dur", time.Since(start), "err", err)

@@ -142,6 +142,17 @@ func (l Links) SignIn(next string) string {
 // SignOut is where the form leads that ends a session.
 func (l Links) SignOut() string { return l.base + "/signout" }
 
+// New takes a list, Draft shows what was understood of it; StartDraft and
+// DropDraft are where its forms lead.
+func (l Links) New() string                        { return l.base + "/new" }
+func (l Links) Draft(id store.BatchID) string      { return l.New() + "/" + url.PathEscape(string(id)) }
+func (l Links) StartDraft(id store.BatchID) string { return l.Draft(id) + "/start" }
+func (l Links) DropDraft(id store.BatchID) string  { return l.Draft(id) + "/drop" }
+
+// Steer is where a form leads that does something to a batch: pause, resume,
+// cancel, retry, again.
+func (l Links) Steer(id store.BatchID, what string) string { return l.Batch(id) + "/" + what }
+
 // Settings shows how the dashboard is set up; NewToken and RevokeToken are
 // where its forms lead.
 func (l Links) Settings() string { return l.base + "/settings" }

@@ -65,6 +65,9 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 		return nil, err
 	}
 	for i := range open {
+		if isDraft(&open[i]) {
+			continue // nobody has started it
+		}
 		p.Running = append(p.Running, progressOf(&open[i], r.rate, r.Now))
 	}
 	p.OpenIDs = idList(open)

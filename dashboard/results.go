@@ -299,6 +299,11 @@ func (p *ResultsPage) TagLink(tag string) string {
 	return p.Links.Results(store.Filter{Batch: p.Batch.ID, Tag: tag})
 }
 
+// Fields are the filters that are set, as fields of a form.
+func (p *ResultsPage) Fields() []param {
+	return slices.DeleteFunc(filterValues(p.Filter), func(v param) bool { return v.Value == "" })
+}
+
 // MoreFilters says that one of the less common filters is set.
 func (p *ResultsPage) MoreFilters() bool {
 	f := p.Filter

@@ -25,6 +25,8 @@ type seeded struct {
 	// before and after are finished, running is half way, cancelled and empty
 	// are what they say.
 	before, after, running, cancelled, empty store.BatchID
+	// draft is a list that waits to be confirmed, "" before written.
+	draft store.BatchID
 	// failed is a run of after that fails; its site has two results.
 	failed store.RunID
 	// net is where the sites are as they were last.
@@ -177,6 +179,18 @@ func seed(t testing.TB) *seeded {
 	}
 	s.failed = page.Rows[0].Run
 	return s
+}
+
+// written adds what people make in the dashboard.
+func (s *seeded) written(t testing.TB) {
+	t.Helper()
+	v := visit(t, serve(t, Config{Store: s, Write: s, Now: s.clock.Now}))
+	res, body := v.upload("new-shops.csv", []byte("url,name,slug,tags\nQuiet-Harbour.example,Quiet Harbour,shop-1,coast\n\u200bnorth-lantern.example,North Lantern,shop-2,coast member\nhttps://river-books.example/agentic.json,,,\nask Anna for the others,,,\nquiet-harbour.example,Quiet Harbour again,shop-9,\nhttp://user:secret@old.example/,,,\n"), "name", "New shops")
+	if res.StatusCode != 303 {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	s.draft = store.BatchID(strings.TrimPrefix(res.Header.Get("Location"), "/new/"))
+	v.post("/settings/tokens", "name", "the directory's own site", "scope", "read", "days", "90")
 }
 
 func seedLines(from, to int) []store.Line {

@@ -22,6 +22,7 @@ type Reader interface {
 	Batch(ctx context.Context, id store.BatchID) (*store.Batch, error)
 	Batches(ctx context.Context, before store.BatchID, limit int) ([]store.Batch, error)
 	OpenBatches(ctx context.Context, limit int) ([]store.Batch, error)
+	Entries(ctx context.Context, id store.BatchID, after int64, limit int) ([]store.Entry, error)
 	RejectedLines(ctx context.Context, id store.BatchID, after int64, limit int) ([]store.Rejected, error)
 
 	TopReasons(ctx context.Context, id store.BatchID, limit int) ([]store.ReasonCount, error)
@@ -50,6 +51,15 @@ type Writer interface {
 	Tokens(ctx context.Context) ([]store.Token, error)
 	TokenOf(ctx context.Context, secret string) (*store.Token, error)
 	RevokeToken(ctx context.Context, id string) error
+
+	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
+	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
+	SealBatch(ctx context.Context, id store.BatchID) (*store.Batch, error)
+	RemoveIntake(ctx context.Context, id store.BatchID) error
+	PauseBatch(ctx context.Context, id store.BatchID, note string) error
+	ResumeBatch(ctx context.Context, id store.BatchID) error
+	CancelBatch(ctx context.Context, id store.BatchID, note string) error
+	RetryBatch(ctx context.Context, id store.BatchID, sel store.Selection) (int64, error)
 }
 
 // Config is what a dashboard needs; only Store has no usable zero value.
@@ -76,6 +86,9 @@ type Config struct {
 	// name of its own at this machine and read everything. "*" allows any, for
 	// a dashboard that is open to all who can reach it anyway.
 	Hosts []string
+	// MaxUpload bounds a list that is sent in, in bytes; 0 is 256 MiB. MaxLines
+	// bounds its lines; 0 is 2,000,000.
+	MaxUpload, MaxLines int64
 	// Version is shown at the foot of each page, "" for none.
 	Version string
 	// Log hears of failures, and of every request at debug level; nil is silence.
@@ -100,6 +113,7 @@ type Server struct {
 	public     *url.URL // nil for none
 	origins    *http.CrossOriginProtection
 	attempts   signin.Limit
+	intakes    chan struct{} // has room for each intake that may go on
 	live       *live
 	compared   *comparisons
 	background sync.WaitGroup
@@ -124,11 +138,17 @@ func New(c Config) (*Server, error) {
 	if c.PageTimeout <= 0 {
 		c.PageTimeout = 30 * time.Second
 	}
+	if c.MaxUpload <= 0 {
+		c.MaxUpload = 256 << 20
+	}
+	if c.MaxLines <= 0 {
+		c.MaxLines = 2_000_000
+	}
 	links, err := newLinks(c.BasePath)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{c: c, links: links, hosts: map[string]bool{}}
+	s := &Server{c: c, links: links, hosts: map[string]bool{}, intakes: make(chan struct{}, mostIntakes)}
 	for _, h := range c.Hosts {
 		if h = strings.ToLower(strings.TrimSpace(h)); h == "" || strings.ContainsAny(h, "/@ ") {
 			return nil, fmt.Errorf("dashboard: %q is no host name; give names such as audit.example.org", h)
@@ -195,6 +215,8 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /runs/{run}", "run", runPage)
 	page(s, mux, "GET /site", "site", sitePage)
 	page(s, mux, "GET /compare", "compare", comparePage)
+	page(s, mux, "GET /new", "new", s.newPage)
+	page(s, mux, "GET /new/{batch}", "draft", s.draftPage)
 	page(s, mux, "GET /settings", "settings", s.settingsPage)
 	// Files, downloaded from pages and by scripts.
 	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
@@ -203,6 +225,14 @@ func (s *Server) Handler() http.Handler {
 	// Live numbers, read by the script of the pages.
 	s.handle(mux, "GET /events", reading, s.events)
 	// Forms of the pages.
+	s.handle(mux, "POST /new", writing, s.newAudit)
+	s.handle(mux, "POST /new/{batch}/start", writing, s.startDraft)
+	s.handle(mux, "POST /new/{batch}/drop", writing, s.dropDraft)
+	s.handle(mux, "POST /batches/{batch}/again", writing, s.auditAgain)
+	action(s, mux, "/batches/{batch}/retry", s.retryBatch)
+	action(s, mux, "/batches/{batch}/pause", s.steer("The batch is paused: what is under way ends, nothing new is begun.", s.pauseBatch))
+	action(s, mux, "/batches/{batch}/resume", s.steer("The batch goes on.", s.resumeBatch))
+	action(s, mux, "/batches/{batch}/cancel", s.steer("The batch was cancelled.", s.cancelBatch))
 	s.handle(mux, "POST /settings/tokens", writing, s.newToken)
 	action(s, mux, "/settings/tokens/{token}/revoke", s.revokeToken)
 	// For all who come: the sign-in, and our own style sheet, script and icon.

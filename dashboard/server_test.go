@@ -119,7 +119,8 @@ func TestNoRedirects(t *testing.T) {
 
 func TestBasePath(t *testing.T) {
 	x := seed(t)
-	s := serve(t, Config{Store: x, Now: x.clock.Now, BasePath: "/team/audit"})
+	x.written(t)
+	s := serve(t, Config{Store: x, Write: x, Now: x.clock.Now, BasePath: "/team/audit"})
 	readStatus(t, s, "/", 404)
 	readStatus(t, s, "/team/auditor", 404)
 	for _, p := range everyPage(x) {
@@ -139,7 +140,8 @@ func TestBasePath(t *testing.T) {
 // All links of all pages lead to pages.
 func TestLinks(t *testing.T) {
 	x := seed(t)
-	s := serve(t, Config{Store: x, Now: x.clock.Now})
+	x.written(t)
+	s := serve(t, Config{Store: x, Write: x, Now: x.clock.Now})
 	asked := map[string]bool{}
 	for _, p := range everyPage(x) {
 		doc := read(t, s, p[1])

@@ -41,9 +41,11 @@ type Row struct {
 	DurationMs int64
 
 	// Run is the run that the entry shares with others of the same target.
-	// Source is the name of the list. Neither is part of the JSON row.
-	Run    RunID
-	Source string
+	// Source is the name of the list, ReadmeURL what it gave as the address of
+	// the README, "" for nothing. None of them is part of the JSON row.
+	Run       RunID
+	Source    string
+	ReadmeURL string
 	// Parts are the documents behind the row, nil if they were not asked for.
 	Parts *Parts
 }

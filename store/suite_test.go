@@ -59,6 +59,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Compare", testCompare},
 		{"CompareConflicts", testCompareConflicts},
 		{"RunResults", testRunResults},
+		{"Draft", testDraft},
 		{"Sessions", testSessions},
 		{"Tokens", testTokens},
 		{"Shares", testShares},

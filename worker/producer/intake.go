@@ -29,6 +29,15 @@ type Counts struct {
 	store.Added
 }
 
+// add counts the lines of one chunk.
+func (c *Counts) add(lines int, added store.Added) {
+	c.Lines += int64(lines)
+	c.Entries += added.Entries
+	c.Runs += added.Runs
+	c.Duplicates += added.Duplicates
+	c.Rejected += added.Rejected
+}
+
 // ListError says that a list cannot be read, which is for whoever gave it to
 // put right. All other errors are troubles of the store or the end of ctx.
 type ListError struct{ Err error }
@@ -63,11 +72,7 @@ func Fill(ctx context.Context, st Intaker, id store.BatchID, inputs []Input, rea
 			if err != nil {
 				return fmt.Errorf("cannot store the list: %w", err)
 			}
-			c.Lines += int64(len(chunk))
-			c.Entries += added.Entries
-			c.Runs += added.Runs
-			c.Duplicates += added.Duplicates
-			c.Rejected += added.Rejected
+			c.add(len(chunk), added)
 			clear(chunk)
 			free <- chunk[:0]
 			if progress != nil {

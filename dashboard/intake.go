@@ -1,0 +1,377 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"agentaudit/audit/sitelist"
+	"agentaudit/store"
+	"agentaudit/worker/producer"
+)
+
+const (
+	// longestPaste bounds a list that is typed or pasted, in bytes; it is held
+	// in memory, uploaded files are not.
+	longestPaste = 8 << 20
+	// mostIntakes is how many lists are taken in at a time.
+	mostIntakes = 4
+	// longestIntake bounds the time for one list.
+	longestIntake = 10 * time.Minute
+	// draftLife is how long a list waits to be confirmed.
+	draftLife = 24 * time.Hour
+)
+
+// newList is a list that somebody hands in.
+type newList struct {
+	Name    string
+	Options producer.Options
+	Inputs  []producer.Input
+}
+
+// errTooLong ends an intake.
+var errTooLong = errors.New("the list is too long")
+
+// takeList reads a list into a batch that waits to be started (or dropped), so
+// that the list is needed only once. The error is an *HTTPError where the list
+// is to blame; then nothing of it is kept.
+func (s *Server) takeList(ctx context.Context, l newList) (*store.Batch, error) {
+	return s.draft(ctx, l, func(ctx context.Context, id store.BatchID) error {
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		_, err := producer.Fill(ctx, s.c.Write, id, l.Inputs, l.Options.List.Read, func(c producer.Counts) {
+			if c.Lines > s.c.MaxLines {
+				stop(errTooLong)
+			}
+		})
+		if context.Cause(ctx) == errTooLong {
+			return &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: "The list has more than " + plural(s.c.MaxLines, "line", "lines") + ".", Advice: "Split it, or read it with agentaudit run, which has no such limit."}
+		}
+		if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: "The file is larger than " + size(big.Limit) + ".", Advice: "Compress it with gzip, split it, or read it with agentaudit run, which has no such limit.", Err: err}
+		}
+		if bad, ok := errors.AsType[*producer.ListError](err); ok {
+			return &HTTPError{Code: http.StatusUnprocessableEntity, Title: "The list cannot be read", Message: sentence(bad.Error()), Advice: "Nothing of it was kept. Correct it and send it again.", Err: err}
+		}
+		return err
+	})
+}
+
+// draft makes a batch, lets fill fill it, and removes it again if that fails.
+func (s *Server) draft(ctx context.Context, l newList, fill func(context.Context, store.BatchID) error) (*store.Batch, error) {
+	select {
+	case s.intakes <- struct{}{}:
+		defer func() { <-s.intakes }()
+	default:
+		return nil, &HTTPError{Code: http.StatusServiceUnavailable, Message: "Several lists are being read at this moment.", Advice: "Try again in a minute."}
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestIntake)
+	defer cancel()
+	if err := s.dropOldDrafts(ctx); err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(l.Options)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.c.Write.CreateBatch(ctx, store.NewBatch{Name: l.Name, Sources: l.Options.List.SourceNames(), Options: options})
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, b.ID); err != nil {
+		return nil, errors.Join(err, s.c.Write.RemoveIntake(context.WithoutCancel(ctx), b.ID))
+	}
+	return s.c.Store.Batch(ctx, b.ID)
+}
+
+// isDraft reports whether a batch waits to be confirmed in the dashboard.
+func isDraft(b *store.Batch) bool {
+	if b.State != store.StateIntake {
+		return false
+	}
+	o, err := producer.OptionsOf(b)
+	return err == nil && len(o.List.Posted) > 0
+}
+
+// dropOldDrafts removes lists that nobody confirmed.
+func (s *Server) dropOldDrafts(ctx context.Context) error {
+	list, err := s.c.Store.OpenBatches(ctx, 1000)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		b := &list[i]
+		if !isDraft(b) || s.c.Now().Sub(b.CreatedAt) < draftLife {
+			continue
+		}
+		if err := s.c.Write.RemoveIntake(ctx, b.ID); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		s.c.Log.InfoContext(ctx, "removed a list that was not confirmed", "batch", b.ID)
+	}
+	return nil
+}
+
+// NewPage takes a list.
+type NewPage struct {
+	Frame
+	// Wrong and Advice say why the last list was not taken.
+	Wrong, Advice string
+	List          newList
+	Pasted        string
+	MaxUpload     int64
+	MaxLines      int64
+}
+
+// Formats are the forms that can be asked for.
+func (p *NewPage) Formats() []Option {
+	all := []Option{{Value: "", Words: "found out"}}
+	for _, f := range sitelist.Formats {
+		all = append(all, Option{Value: string(f), Words: string(f), Selected: p.List.Options.List.Read.Format == f})
+	}
+	return all
+}
+
+// MoreOptions says that one of the options out of sight is set.
+func (p *NewPage) MoreOptions() bool { return p.List.Options.List.Read != sitelist.Options{} }
+
+func (s *Server) newPage(_ context.Context, r *Request, _ Reader) (*NewPage, error) {
+	if err := r.Only(); err != nil {
+		return nil, err
+	}
+	return s.emptyNewPage(), nil
+}
+
+func (s *Server) emptyNewPage() *NewPage {
+	return &NewPage{Frame: Frame{Title: "New audit", Section: "new"}, MaxUpload: s.c.MaxUpload, MaxLines: s.c.MaxLines}
+}
+
+// newAudit takes the form of the page: its file is read as it comes, and
+// stands last in it.
+func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+longestPaste)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return &HTTPError{Code: http.StatusUnsupportedMediaType, Message: "The form has to be sent as multipart/form-data.", Err: err}
+	}
+	p := s.emptyNewPage()
+	b, err := s.readNewList(w, r, form, p)
+	if err != nil {
+		e := explain(err)
+		if e.Code >= 500 {
+			return err
+		}
+		p.Wrong, p.Advice = e.Message, e.Advice
+		return s.show(w, e.Code, "new", p, s.request(r))
+	}
+	http.Redirect(w, r, s.links.Draft(b.ID), http.StatusSeeOther)
+	return nil
+}
+
+// readNewList reads the parts of the form, and the list behind the others.
+func (s *Server) readNewList(w http.ResponseWriter, r *http.Request, form *multipart.Reader, p *NewPage) (*store.Batch, error) {
+	l := &p.List
+	read := &l.Options.List.Read
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, badForm(err)
+		}
+		if part.FormName() == "file" {
+			if part.FileName() == "" {
+				continue // no file was chosen
+			}
+			l.Options.List.Posted = append(l.Options.List.Posted, uploadName(part.FileName()))
+			l.Inputs = append(l.Inputs, producer.Reader(uploadName(part.FileName()), slowReader{w, part}))
+			break
+		}
+		most := int64(longestForm)
+		if part.FormName() == "sites" {
+			most = longestPaste
+		}
+		data, err := io.ReadAll(io.LimitReader(part, most+1))
+		if err != nil {
+			return nil, badForm(err)
+		}
+		if int64(len(data)) > most {
+			return nil, &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The field %.40q is longer than %s.", part.FormName(), size(most)), Advice: "Upload a long list as a file."}
+		}
+		value := string(data)
+		if part.FormName() != "sites" {
+			value = strings.TrimSpace(value)
+		}
+		switch part.FormName() {
+		case "name":
+			l.Name = value
+		case "noAgents":
+			l.Options.NoAgents = value != ""
+		case "format":
+			read.Format = sitelist.Format(value)
+		case "column":
+			read.Column = value
+		case "pointer":
+			read.Pointer = value
+		case "idColumn":
+			read.IDColumn = value
+		case "labelColumn":
+			read.LabelColumn = value
+		case "tagColumn":
+			read.TagColumn = value
+		case "readmeColumn":
+			read.ReadmeColumn = value
+		case "sites":
+			p.Pasted = value
+		default:
+			return nil, badRequest("The form has no field %.40q.", part.FormName())
+		}
+	}
+	if strings.TrimSpace(p.Pasted) != "" {
+		l.Options.List.Posted = slices.Insert(l.Options.List.Posted, 0, "pasted list")
+		l.Inputs = slices.Insert(l.Inputs, 0, producer.Reader("pasted list", strings.NewReader(p.Pasted)))
+	}
+	return s.startTaking(r.Context(), *l)
+}
+
+// startTaking checks what stands around a list and takes it.
+func (s *Server) startTaking(ctx context.Context, l newList) (*store.Batch, error) {
+	read := l.Options.List.Read
+	switch {
+	case len(l.Inputs) == 0:
+		return nil, badRequest("There is no list: paste some sites, or choose a file.")
+	case len(l.Name) > longestName:
+		return nil, badRequest("The name has at most %d bytes.", longestName)
+	case read.Format != sitelist.FormatAuto && !slices.Contains(sitelist.Formats, read.Format):
+		return nil, unknown("format", string(read.Format), sitelist.Formats)
+	}
+	return s.takeList(ctx, l)
+}
+
+func badForm(err error) error {
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: "The form is larger than " + size(big.Limit) + ".", Err: err}
+	}
+	return &HTTPError{Code: http.StatusBadRequest, Message: "The form ended too early or cannot be read.", Advice: "Send it again.", Err: err}
+}
+
+// uploadName is the last part of the name of a file, as it is kept.
+func uploadName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	if len(name) > longestName {
+		name = name[len(name)-longestName:]
+	}
+	return strings.ToValidUTF8(name, "")
+}
+
+// slowReader lets an upload take its time as long as it goes on.
+type slowReader struct {
+	w http.ResponseWriter
+	r io.Reader
+}
+
+func (s slowReader) Read(p []byte) (int, error) {
+	// Without support for deadlines there is none to move.
+	_ = http.NewResponseController(s.w).SetReadDeadline(time.Now().Add(time.Minute))
+	return s.r.Read(p)
+}
+
+// DraftPage shows what was understood of a list before it is audited.
+type DraftPage struct {
+	Frame
+	Batch    *store.Batch
+	Lines    int64
+	Entries  []store.Entry
+	Rejected []store.Rejected
+	Options  producer.Options
+	Estimate Estimate
+	// Ends is when the list is removed if nobody confirms it.
+	Ends time.Time
+}
+
+const draftLines = 20
+
+func (s *Server) draftPage(ctx context.Context, r *Request, read Reader) (*DraftPage, error) {
+	if err := r.Only(); err != nil {
+		return nil, err
+	}
+	b, err := pathBatch(ctx, r, read)
+	if err != nil {
+		return nil, err
+	}
+	if !isDraft(b) {
+		return nil, goTo(r.Links.Batch(b.ID))
+	}
+	p := &DraftPage{Frame: Frame{Title: "Check the list", Section: "new"}, Batch: b, Lines: b.Entries + b.Rejected, Ends: b.CreatedAt.Add(draftLife)}
+	if p.Options, err = producer.OptionsOf(b); err != nil {
+		return nil, err
+	}
+	if p.Entries, err = read.Entries(ctx, b.ID, 0, draftLines); err != nil {
+		return nil, err
+	}
+	if p.Rejected, err = read.RejectedLines(ctx, b.ID, 0, draftLines); err != nil {
+		return nil, err
+	}
+	p.Estimate, err = estimate(ctx, read, b.Runs)
+	return p, err
+}
+
+// Estimate is how long an audit will take, by the pace of an earlier batch.
+type Estimate struct {
+	Took time.Duration
+	// By is the batch, nil where none tells.
+	By *store.Batch
+}
+
+// estimate looks for the newest finished batch that is large enough to tell.
+func estimate(ctx context.Context, read Reader, runs int64) (Estimate, error) {
+	const enough = 10
+	list, err := read.Batches(ctx, "", 30)
+	if err != nil {
+		return Estimate{}, err
+	}
+	for i := range list {
+		b := &list[i]
+		took := b.FinishedAt.Sub(b.StartedAt)
+		if b.State != store.StateFinished || b.Runs < enough || b.StartedAt.IsZero() || took <= 0 {
+			continue
+		}
+		return Estimate{roundSpan(took.Seconds() * float64(runs) / float64(b.Runs)), b}, nil
+	}
+	return Estimate{}, nil
+}
+
+// startDraft opens a list to the workers. Sealing a long one takes seconds.
+func (s *Server) startDraft(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), longestIntake)
+	defer cancel()
+	extend(w)
+	b, err := s.c.Write.SealBatch(ctx, store.BatchID(r.PathValue("batch")))
+	if errors.Is(err, store.ErrConflict) {
+		return &HTTPError{Code: http.StatusConflict, Message: "This list cannot be started: it was started already, or the program was restarted since it was read.", Advice: "Look at the list of batches; if it is not there, hand it in again.", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	who := s.request(r).Who
+	s.c.Log.InfoContext(ctx, "batch started", "batch", b.ID, "entries", b.Entries, "user", who.CreatedBy())
+	s.goOn(w, r, Done{s.links.Batch(b.ID), "The audit has been started."})
+	return nil
+}
+
+func (s *Server) dropDraft(w http.ResponseWriter, r *http.Request) error {
+	if err := s.c.Write.RemoveIntake(r.Context(), store.BatchID(r.PathValue("batch"))); err != nil {
+		return err
+	}
+	s.goOn(w, r, Done{s.links.New(), "The list was dropped; nothing of it is kept."})
+	return nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Entry is one accepted line of a batch.
+type Entry struct {
+	// N counts the accepted lines of the batch from 1.
+	N      int64    `json:"n"`
+	Source string   `json:"source"`
+	Line   int64    `json:"line"`
+	Input  string   `json:"input"`
+	Target string   `json:"target"`
+	ID     string   `json:"id"`
+	Label  string   `json:"label"`
+	Tags   []string `json:"tags"`
+	// Notes say what was done to the text before it was read.
+	Notes []string `json:"notes"`
+	// Duplicate says that an earlier line has the same target.
+	Duplicate bool `json:"duplicate"`
+}
+
+// Entries lists up to limit accepted lines of a batch whose number is above
+// after (0 = from the first), also while the list is being read.
+func (s *Store) Entries(ctx context.Context, id BatchID, after int64, limit int) ([]Entry, error) {
+	b, err := s.Batch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := id.number()
+	if err != nil {
+		return nil, err
+	}
+	all, err := collect(ctx, s.read, `SELECT e.n, e.source, e.line, e.input, r.target, e.ref, e.label, e.tags, e.notes, e.dup
+		FROM entries e JOIN runs r ON r.batch = e.batch AND r.n = e.run
+		WHERE e.batch = $1 AND e.n > $2 ORDER BY e.n LIMIT $3`, []any{batch, after, limit}, func(r *sql.Rows, v *Entry) error {
+		var source int
+		var tags, notes string
+		if err := r.Scan(&v.N, &source, &v.Line, &v.Input, &v.Target, &v.ID, &v.Label, &tags, &notes, &v.Duplicate); err != nil {
+			return err
+		}
+		v.Source = sourceName(b.Sources, source)
+		var err error
+		if v.Tags, err = decodeList(tags); err != nil {
+			return err
+		}
+		v.Notes, err = decodeList(notes)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the entries of batch %s: %w", id, err)
+	}
+	return all, nil
+}
+
+// RemoveIntake removes a batch in [StateIntake], as if it had never been. The
+// error is [ErrNotFound] or [ErrConflict].
+func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
+	if err := s.DiscardIntake(ctx, id); err != nil {
+		return err
+	}
+	batch, err := id.number()
+	if err != nil {
+		return err
+	}
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `DELETE FROM batches WHERE id = $1 AND state = 'intake' AND entries = 0 AND rejected = 0`, batch)
+		if err != nil {
+			return err
+		}
+		return changed(ctx, tx, res, batch)
+	})
+	if err != nil {
+		return fmt.Errorf("remove batch %s: %w", id, err)
+	}
+	s.intakes.drop(batch)
+	return nil
+}

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"agentaudit/store"
+)
+
+func testDraft(t *testing.T, open opener) {
+	s := open(t, store.Options{})
+	b, err := s.CreateBatch(t.Context(), store.NewBatch{Sources: []string{"a.csv", "b.txt"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.AddLines(t.Context(), b.ID, []store.Line{
+		{Source: 0, Number: 2, Input: "One.example", Target: "https://one.example/agentic.json", Readme: "https://one.example/r.md", ID: "1", Label: "One", Tags: []string{"x"}, Notes: []string{"noted"}},
+		{Source: 0, Number: 3, Input: "??", Reject: "no site"},
+		{Source: 1, Number: 1, Input: "one.example", Target: "https://one.example/agentic.json", Readme: "https://one.example/r.md"},
+		{Source: 1, Number: 2, Input: "two.example", Target: "https://two.example/agentic.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Entries(t.Context(), b.ID, 0, 2)
+	want := []store.Entry{
+		{N: 1, Source: "a.csv", Line: 2, Input: "One.example", Target: "https://one.example/agentic.json", ID: "1", Label: "One", Tags: []string{"x"}, Notes: []string{"noted"}},
+		{N: 2, Source: "b.txt", Line: 1, Input: "one.example", Target: "https://one.example/agentic.json", Duplicate: true},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("entries %+v, %v, want %+v", got, err, want)
+	}
+	if got, err = s.Entries(t.Context(), b.ID, 2, 10); err != nil || len(got) != 1 || got[0].Input != "two.example" {
+		t.Errorf("the rest: %+v, %v", got, err)
+	}
+	if err := s.RemoveIntake(t.Context(), b.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Batch(t.Context(), b.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a removed batch: %v", err)
+	}
+	if err := s.RemoveIntake(t.Context(), b.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if b, err = s.CreateBatch(t.Context(), store.NewBatch{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SealBatch(t.Context(), b.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveIntake(t.Context(), b.ID); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a sealed batch: %v", err)
+	}
+}
