@@ -33,8 +33,8 @@ func (w *world) auditAgents(t *testing.T) (*report.Result, *agentstxtReport) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Auditor{Client: w.client(), Agents: true}
-	j, err := a.Audit(t.Context(), target, 1)
+	a := Auditor{Client: w.client()}
+	j, err := a.Audit(t.Context(), Attempt{Target: target, Number: 1, Options: Options{Discover: DiscoverNever}})
 	if err != nil {
 		t.Fatal(err)
 	}

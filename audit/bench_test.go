@@ -76,7 +76,7 @@ func BenchmarkSite(b *testing.B) {
 		used[name] += cpu(b) - before
 	}
 	audit := func() {
-		j, err := a.Audit(b.Context(), target, 1)
+		j, err := a.Audit(b.Context(), publicationOnly(target, 1))
 		if err != nil || j.word() != "successful complete" {
 			b.Fatal(err, j.word(), j.Result.Detail)
 		}

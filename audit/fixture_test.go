@@ -100,6 +100,11 @@ func newWorld(t testing.TB, n *fakenet.Net, json, openapi string) *world {
 // client reads this internet.
 func (w *world) client() *fetch.Client { return w.Client(fetch.Config{UserAgent: "test"}) }
 
+// publicationOnly is an attempt at the publication and nothing else.
+func publicationOnly(target Target, number int) Attempt {
+	return Attempt{Target: target, Number: number, Options: Options{NoAgents: true, Discover: DiscoverNever}}
+}
+
 // audit audits a target of this internet, with attempt 1 or a later one.
 func (w *world) audit(t testing.TB, input, readme string, attempt int) Judgement {
 	t.Helper()
@@ -108,7 +113,7 @@ func (w *world) audit(t testing.TB, input, readme string, attempt int) Judgement
 		t.Fatal(err)
 	}
 	a := Auditor{Client: w.client()}
-	j, err := a.Audit(t.Context(), target, attempt)
+	j, err := a.Audit(t.Context(), publicationOnly(target, attempt))
 	if err != nil {
 		t.Fatal(err)
 	}

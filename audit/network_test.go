@@ -229,7 +229,7 @@ func TestLaterAttemptsAskTheDNSAnew(t *testing.T) {
 		a := Auditor{Client: n.Client(fetch.Config{Resolver: r})}
 		target, _ := ParseTarget(host, "")
 		for attempt := range 3 {
-			if _, err := a.Audit(t.Context(), target, attempt+1); err != nil {
+			if _, err := a.Audit(t.Context(), publicationOnly(target, attempt+1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -312,7 +312,7 @@ func TestHostLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := (&Auditor{Client: client, Agents: true}).Audit(t.Context(), target, 1)
+		j, err := (&Auditor{Client: client}).Audit(t.Context(), Attempt{Target: target, Number: 1})
 		if err != nil || j.word() != "unchecked blocked" || j.verdict() != "trouble 1m0s" || len(j.Verdict.Rests) != 0 || len(n.Dials()) != 0 {
 			t.Fatalf("%s (%s) %v, %d connections, %v", j.word(), j.verdict(), j.Verdict.Rests, len(n.Dials()), err)
 		}
@@ -365,7 +365,7 @@ func TestACancelledAuditHasNoResult(t *testing.T) {
 		defer cancel()
 		target, _ := ParseTarget(host, "")
 		a := Auditor{Client: w.client()}
-		if j, err := a.Audit(ctx, target, 1); err == nil || j.Result != nil {
+		if j, err := a.Audit(ctx, publicationOnly(target, 1)); err == nil || j.Result != nil {
 			t.Errorf("%v, %v", j, err)
 		}
 	})

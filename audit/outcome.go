@@ -145,9 +145,10 @@ type Judgement struct {
 }
 
 // Weigh judges a bundle and says whether it is worth another attempt.
-func Weigh(b *Bundle) Judgement {
-	j := newJudge(b)
-	res := j.result()
+func Weigh(b *Bundle) Judgement { return newJudge(b).weigh() }
+
+func (j *judge) weigh() Judgement {
+	b, res := j.b, j.result()
 	v := Verdict{Definite: res.Outcome != report.OutcomeUnchecked, Network: j.s.read.Kind.Network()}
 	for i := range b.Reads {
 		v.rest(&b.Reads[i])

@@ -85,7 +85,7 @@ func (w *watchedNet) audit(t *testing.T, input, readme string) (*Judgement, []fa
 	w.asked = nil
 	before := len(w.Dials())
 	a := Auditor{Client: w.Client(fetch.Config{Resolver: w})}
-	j, err := a.Audit(t.Context(), target, 1)
+	j, err := a.Audit(t.Context(), publicationOnly(target, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -249,7 +249,7 @@ func (s *seeded) work(t testing.TB, net *fakenet.Net, limit int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := a.Audit(t.Context(), target, 1)
+		j, err := a.Audit(t.Context(), audit.Attempt{Target: target, Number: 1, Options: audit.Options{NoAgents: true, Discover: audit.DiscoverNever}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,8 +66,9 @@ func (c *codec) pack(parts ...[]byte) (enc int64, body []byte) {
 
 var errDamaged = errors.New("the stored documents are damaged")
 
-// unpack undoes pack; it wants exactly n parts.
-func (c *codec) unpack(enc int64, body []byte, n int) ([][]byte, error) {
+// unpack undoes pack; it wants least to most parts, and those that an older
+// program did not write are nil.
+func (c *codec) unpack(enc int64, body []byte, least, most int) ([][]byte, error) {
 	plain := body
 	switch enc {
 	case encPlain:
@@ -79,8 +80,11 @@ func (c *codec) unpack(enc int64, body []byte, n int) ([][]byte, error) {
 	default:
 		return nil, fmt.Errorf("%w: encoding %d is unknown to this version", ErrSchema, enc)
 	}
-	parts := make([][]byte, n)
+	parts := make([][]byte, most)
 	for i := range parts {
+		if i >= least && len(plain) == 0 {
+			break
+		}
 		size, k := binary.Uvarint(plain)
 		if k <= 0 || size > uint64(len(plain)-k) {
 			return nil, errDamaged
@@ -107,25 +111,25 @@ func (c *codec) packResult(r *report.Result) (packed, error) {
 	if err != nil {
 		return packed{}, fmt.Errorf("encode the report: %w", err)
 	}
-	for _, part := range []json.RawMessage{r.Agents, r.Discovery} {
+	for _, part := range []json.RawMessage{r.Agents, r.Discovery, r.FixKit} {
 		if len(part) > 0 && !json.Valid(part) {
-			return packed{}, errors.New("encode the result: the agents report or discovery is not JSON")
+			return packed{}, errors.New("encode the result: the agents report, discovery or fix kit is not JSON")
 		}
 	}
 	evidence, err := json.Marshal(evidenceList(r.Evidence))
 	if err != nil {
 		return packed{}, fmt.Errorf("encode the evidence: %w", err)
 	}
-	enc, body := c.pack(rep, r.Agents, r.Discovery, evidence)
+	enc, body := c.pack(rep, r.Agents, r.Discovery, evidence, r.FixKit)
 	return packed{enc, body}, nil
 }
 
 func (c *codec) unpackParts(p packed) (*Parts, error) {
-	parts, err := c.unpack(p.enc, p.body, 4)
+	parts, err := c.unpack(p.enc, p.body, 4, 5)
 	if err != nil {
 		return nil, err
 	}
-	return &Parts{parts[0], parts[1], parts[2], parts[3]}, nil
+	return &Parts{parts[0], parts[1], parts[2], parts[3], parts[4]}, nil
 }
 
 // packKept keeps a whole result, with what stands beside its documents.
@@ -139,7 +143,7 @@ func (c *codec) packKept(r *report.Result) (packed, error) {
 }
 
 func (c *codec) unpackKept(p packed) (*report.Result, error) {
-	parts, err := c.unpack(p.enc, p.body, 1)
+	parts, err := c.unpack(p.enc, p.body, 1, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +151,7 @@ func (c *codec) unpackKept(p packed) (*report.Result, error) {
 	if err := json.Unmarshal(parts[0], r); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	for _, part := range []*json.RawMessage{&r.Agents, &r.Discovery} {
+	for _, part := range []*json.RawMessage{&r.Agents, &r.Discovery, &r.FixKit} {
 		if string(*part) == "null" { // what nil becomes
 			*part = nil
 		}

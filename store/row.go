@@ -57,6 +57,10 @@ type Parts struct {
 	Discovery json.RawMessage
 	// Evidence is an array of [report.Evidence].
 	Evidence json.RawMessage
+	// FixKit is what mends the publication (publication.Kit): nil also in
+	// results of failed and partial sites that are older than fix kits are. It
+	// is no part of the JSON row.
+	FixKit json.RawMessage
 }
 
 const timeFormat = "2006-01-02T15:04:05.000Z"

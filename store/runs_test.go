@@ -94,7 +94,7 @@ func testClaimAndFinish(t *testing.T, open opener) {
 		t.Fatalf("after the first claim: %+v", b)
 	}
 	want := storetest.Result(c.Target, report.OutcomeFailed, report.ReasonInvalidProfile, clock.Now())
-	want.Agents, want.AgentsVerdict, want.Discovery = []byte(`{"a":1}`), "valid", []byte(`{"d":2}`)
+	want.Agents, want.AgentsVerdict, want.Discovery, want.FixKit = []byte(`{"a":1}`), "valid", []byte(`{"d":2}`), []byte(`{"k":3}`)
 	if err := s.FinishRun(ctx, c, want); err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +108,8 @@ func testClaimAndFinish(t *testing.T, open opener) {
 	if got := must[[]report.Evidence](t)(s.Evidence(ctx, c.Run)); !reflect.DeepEqual(got, want.Evidence) {
 		t.Fatalf("evidence %+v, want %+v", got, want.Evidence)
 	}
-	if p := must[*store.Parts](t)(s.Parts(ctx, c.Run)); string(p.Agents) != `{"a":1}` || string(p.Discovery) != `{"d":2}` {
-		t.Fatalf("parts %s %s", p.Agents, p.Discovery)
+	if p := must[*store.Parts](t)(s.Parts(ctx, c.Run)); string(p.Agents) != `{"a":1}` || string(p.Discovery) != `{"d":2}` || string(p.FixKit) != `{"k":3}` {
+		t.Fatalf("parts %s %s %s", p.Agents, p.Discovery, p.FixKit)
 	}
 	c2 := claim(t, s, due[1].Run)
 	finish(t, s, c2, report.OutcomeUnchecked, report.ReasonUnreachable, clock.Add(time.Second))
@@ -208,7 +208,7 @@ func testRetryKeeps(t *testing.T, open opener) {
 	first := take(t, s, 1)[0]
 	c := claim(t, s, first.Run)
 	kept := storetest.Result(c.Target, report.OutcomePartial, report.ReasonIncomplete, clock.Now())
-	kept.Discovery = []byte(`{"x":1}`)
+	kept.Discovery, kept.FixKit = []byte(`{"x":1}`), []byte(`{"k":1}`)
 	if err := s.RetryRun(ctx, c, clock.Now().Add(10*time.Second), kept); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func cpu() time.Duration {
 // of the size of real ones.
 type instant struct{ j audit.Judgement }
 
-func (a instant) Audit(context.Context, audit.Target, int) (audit.Judgement, error) { return a.j, nil }
+func (a instant) Audit(context.Context, audit.Attempt) (audit.Judgement, error) { return a.j, nil }
 
 // BenchmarkSite is what worker, queue and store cost for one site together,
 // everything but the audit. CPU time is that of this process.

@@ -34,9 +34,9 @@ type fake struct {
 	crowded map[string]int // the most seen
 }
 
-func (f *fake) Audit(ctx context.Context, t audit.Target, attempt int) (audit.Judgement, error) {
-	target := t.ProfileURL.String()
-	host := t.ProfileURL.Hostname()
+func (f *fake) Audit(ctx context.Context, at audit.Attempt) (audit.Judgement, error) {
+	target := at.Target.ProfileURL.String()
+	host := at.Target.ProfileURL.Hostname()
 	h := fnv.New32a()
 	h.Write([]byte(host))
 	addrs := []netip.Addr{netip.AddrFrom4([4]byte(h.Sum(nil)))}
@@ -65,7 +65,7 @@ func (f *fake) Audit(ctx context.Context, t audit.Target, attempt int) (audit.Ju
 	if f.answer == nil {
 		return success(target), nil
 	}
-	return f.answer(ctx, target, attempt)
+	return f.answer(ctx, target, at.Number)
 }
 
 func (f *fake) count(keys []string, n int) {

@@ -164,12 +164,12 @@ func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
 	if err != nil {
 		return w.broken(r, nil, "the stored target cannot be read", err), nil
 	}
-	if r.Lost >= w.c.MaxLost {
-		return w.broken(r, &t, "given up", fmt.Errorf("%d workers were lost while they audited it", r.Lost)), nil
-	}
-	auditor, err := w.c.AuditorFor(r.Options)
+	options, err := audit.DecodeOptions(r.Options)
 	if err != nil {
 		return w.broken(r, &t, "not begun", err), nil
+	}
+	if r.Lost >= w.c.MaxLost {
+		return w.broken(r, &t, "given up", fmt.Errorf("%d workers were lost while they audited it", r.Lost)), nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(w.work, visitorKey{}, v), w.c.RunTimeout)
 	defer cancel()
@@ -178,6 +178,10 @@ func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
 		err error
 	}
 	answers := make(chan answer, 1)
+	number, kept, tired := r.Attempt, r.Kept, r.waits >= maxWaits
+	at := audit.Attempt{Target: t, Number: number, Options: options, Final: func(j audit.Judgement) bool {
+		return w.c.Retry.decide(j, number, kept).final == j.Result && v.settle(tired)
+	}}
 	go func() {
 		var a answer
 		defer func() {
@@ -188,7 +192,7 @@ func (w *Worker) audit(r *run, v *visitor) (audit.Judgement, error) {
 			}
 			answers <- a
 		}()
-		a.j, a.err = auditor.Audit(ctx, t, r.Attempt)
+		a.j, a.err = w.c.Auditor.Audit(ctx, at)
 	}()
 	// An auditor that does not obey its context is left behind: its slot must
 	// not be lost, and what it may still find is not wanted any more.

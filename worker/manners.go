@@ -132,6 +132,22 @@ type visitor struct {
 	foreign bool
 	// rest is how long the host has asked to be left alone, 0 if it has not.
 	rest time.Duration
+	// settled says that the audit is done: what follows it may find hosts busy,
+	// but no longer makes the audit begin anew.
+	settled bool
+}
+
+// settle reports whether the audit has come to its end: it was not turned
+// away, or by a host of others and too often to begin anew (tired). From then
+// on nothing turns it away.
+func (v *visitor) settle(tired bool) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.busy != "" && !(v.foreign && tired) {
+		return false
+	}
+	v.settled, v.busy, v.foreign = true, "", false
+	return true
 }
 
 // turnAway notes that the audit must begin anew. A nil visitor is an audit
@@ -142,7 +158,23 @@ func (v *visitor) turnAway(key string, foreign bool) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.busy, v.foreign = key, foreign
+	if !v.settled {
+		v.busy, v.foreign = key, foreign
+	}
+}
+
+// patience is how long an audit waits for the place at another host, and what
+// follows it a multiple: there is nothing to begin anew.
+func (v *visitor) patience(usual time.Duration) time.Duration {
+	if v == nil {
+		return usual
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.settled {
+		return 3 * usual
+	}
+	return usual
 }
 
 func (v *visitor) turnedAway() bool {
@@ -179,7 +211,7 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	deadline := time.Now().Add(m.patience)
+	deadline := time.Now().Add(v.patience(m.patience))
 	for {
 		release, busy, rest, err := m.takeAll(ctx, keys)
 		switch {

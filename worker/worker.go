@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,11 +18,11 @@ import (
 	"agentaudit/store"
 )
 
-// Auditor audits one site once. The error is not nil only where ctx ended. An
-// [*audit.Auditor] is one; it must have been given [Manners.Admit] through its
-// fetch client.
+// Auditor makes one attempt at a site. The error is not nil only where ctx
+// ended. An [*audit.Auditor] is one; it must have been given [Manners.Admit]
+// through its fetch client.
 type Auditor interface {
-	Audit(ctx context.Context, t audit.Target, attempt int) (audit.Judgement, error)
+	Audit(ctx context.Context, at audit.Attempt) (audit.Judgement, error)
 }
 
 // Runs is what a worker needs of the store.
@@ -43,14 +42,12 @@ type Runs interface {
 
 // Config is what a worker is made of; zero values stand for the defaults given.
 type Config struct {
-	// Store, Queue and one of Auditor and AuditorFor are required.
+	// Store, Queue and Auditor are required. How a site is audited stands in the
+	// options of its batch ([audit.DecodeOptions]), read with every claim; where
+	// they cannot be read, the run ends as our own fault.
 	Store   Runs
 	Queue   *queue.Conn
 	Auditor Auditor
-	// AuditorFor, if not nil, chooses the auditor by the options of the batch
-	// that a run belongs to; it is asked for every attempt. With an error, the
-	// run ends as our own fault.
-	AuditorFor func(options json.RawMessage) (Auditor, error)
 	// Manners are those that the auditor's client asks; nil means none, which
 	// is for tests only.
 	Manners *Manners
@@ -74,7 +71,8 @@ type Config struct {
 	// Grace is how long Run waits for audits under way when it is told to stop;
 	// 0 is 30 s.
 	Grace time.Duration
-	// RunTimeout bounds one audit by the wall clock; 0 is two minutes, far more than its own budget.
+	// RunTimeout bounds one audit by the wall clock, agents.txt and scan included;
+	// 0 is three minutes, far more than the budgets of all three.
 	RunTimeout time.Duration
 	// Stubborn is how much longer than RunTimeout an audit may take to return
 	// before it is left behind; 0 is 10 s.
@@ -157,11 +155,8 @@ type Worker struct {
 // New makes a worker. The error says which field of the configuration is
 // unusable.
 func New(c Config) (*Worker, error) {
-	if c.AuditorFor == nil && c.Auditor != nil {
-		c.AuditorFor = func(json.RawMessage) (Auditor, error) { return c.Auditor, nil }
-	}
-	if c.Store == nil || c.Queue == nil || c.AuditorFor == nil {
-		return nil, errors.New("worker: Store, Queue and Auditor or AuditorFor are required")
+	if c.Store == nil || c.Queue == nil || c.Auditor == nil {
+		return nil, errors.New("worker: Store, Queue and Auditor are required")
 	}
 	if c.Manners == nil {
 		c.Manners = NewManners(nil, Limits{Host: -1, Address: -1})
@@ -192,7 +187,7 @@ func New(c Config) (*Worker, error) {
 	}
 	duration(&c.Lease, time.Minute)
 	duration(&c.Grace, 30*time.Second)
-	duration(&c.RunTimeout, 2*time.Minute)
+	duration(&c.RunTimeout, 3*time.Minute)
 	duration(&c.Stubborn, 10*time.Second)
 	duration(&c.FeedEvery, 250*time.Millisecond)
 	duration(&c.ReconcileEvery, 10*time.Second)

@@ -2,11 +2,13 @@ package discovery
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"agentaudit/audit/profile"
 	"agentaudit/audit/publication"
 	"agentaudit/audit/report"
+	"agentaudit/fetch/weburl"
 )
 
 // Version and Kind identify the report.
@@ -53,6 +55,11 @@ type Report struct {
 	Limitation string `json:"limitation"`
 	// Robots is nil where no link was followed or the rules were ignored.
 	Robots *Robots `json:"robots,omitempty"`
+	// Error says why there are no files, in a report made by [Failed].
+	Error string `json:"error,omitempty"`
+	// Drift is set by who scanned a site that has a valid site profile
+	// ([Compare]).
+	Drift *Drift `json:"drift,omitempty"`
 
 	indexes map[string][]profile.Operation // by document, all of them
 }
@@ -88,6 +95,26 @@ const (
 
 // instant writes a time as reports do.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Failed is the report of a scan that came to nothing, with the same members:
+// Error says why, Profile and Files are null, Mode is empty, and the lists have
+// what is known. at is when the scan began.
+func Failed(start *weburl.URL, at time.Time, err error) *Report {
+	r := &Report{
+		ReportVersion: Version, Kind: Kind, RequestedURL: start.Location(), Origin: start.Origin(), ObservedAt: instant(at),
+		Sources: []Source{}, Observations: []report.Observation{}, Notes: []string{}, Limitation: limitation, Error: err.Error(),
+	}
+	if e, ok := errors.AsType[*Error](err); ok && e.Observations != nil {
+		r.Error, r.Observations = e.Message, e.Observations
+	}
+	r.Requests = len(r.Observations)
+	for _, o := range r.Observations {
+		if o.Bytes != nil {
+			r.Bytes += *o.Bytes
+		}
+	}
+	return r
+}
 
 // Error says that a scan made no files because of its first document.
 type Error struct {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"agentaudit/audit/jsontree"
 	"agentaudit/audit/profile"
 	"agentaudit/audit/readme"
 	"agentaudit/audit/report"
@@ -26,10 +29,21 @@ type File struct {
 
 // Kit is what can be generated to mend a publication.
 type Kit struct {
+	// ProfileURL is where agentic.json is once the kit is published: what is to
+	// be audited then. It is another address than before where the site has
+	// moved.
+	ProfileURL string `json:"profileUrl"`
+	// ReadmeURL is the README's address that audits are to be given then, ""
+	// where it lies beside the profile.
+	ReadmeURL string `json:"readmeUrl,omitempty"`
 	// Files has at most one file for each URL; JSON, TXT, README, LISTING.
 	Files []File `json:"files"`
-	// ByHand says what the owner has to do beyond publishing the files.
+	// ByHand says what the owner has to do beyond publishing the files, a
+	// sentence or two each; whatever the files do not mend is named here.
 	ByHand []string `json:"byHand"`
+
+	facts Facts
+	at    *weburl.URL
 }
 
 // Facts are what an audit found out about one publication, and what a scan
@@ -37,39 +51,38 @@ type Kit struct {
 type Facts struct {
 	// ProfileURL is where the profile is, or is expected.
 	ProfileURL *weburl.URL
-	// Profile is the published JSON where it could be read and parsed, else
-	// nil. Valid is the report's verdict on it and its documents.
+	// Profile is the published JSON where it could be read and parsed, else nil.
 	Profile *profile.Document
-	Valid   bool
-	// JSONType and TextType are the Content-Type headers, "" where the file was
-	// not read; they are judged for what is kept.
-	JSONType, TextType string
-	// Text is the verdict on agentic.txt.
-	Text report.TextStatus
-	// Readme is the README's part of the report; Body its bytes where it
-	// answered 200, else nil.
-	Readme report.Readme
-	Body   []byte
-	// Generated are the files that a scan made, nil where there was none.
-	Generated *Files
+	// Report is what the audit says.
+	Report *report.Report
+	// Readme is the published README where it answered 200, else nil.
+	Readme []byte
+	// Generated is the profile that a scan came to, nil where there is none;
+	// Missing says why, as the end of a sentence.
+	Generated *profile.Document
+	Missing   string
 }
 
 // FixKit writes the files that mend a publication. A profile that is right is
 // kept, and TXT and README are fitted to it; so is an action profile that is
 // right in itself, because a contract cannot be made from outside. Anything
-// else is replaced by what the scan made, fitted to the audited address. Where
-// nothing needs to be or can be generated the kit has no files, and ByHand
-// says what is left to do. It is a pure function.
+// else is replaced by what the scan made, fitted to the audited address. What
+// cannot be generated is told in ByHand. It is a pure function.
 func FixKit(f Facts) (*Kit, error) {
-	k := &Kit{Files: []File{}, ByHand: []string{}}
-	if p := f.published(); p != nil && (f.Valid || p.Type() == profile.ActionType) {
-		return k, k.keep(f, p)
+	k := &Kit{Files: []File{}, ByHand: []string{}, facts: f, at: f.ProfileURL}
+	var err error
+	switch p := f.published(); {
+	case p != nil && (f.Report.Valid || p.Type() == profile.ActionType):
+		err = k.keep(p)
+	case f.Generated != nil:
+		err = k.replace()
+	default:
+		k.hand("No agentic.json could be generated: %s.", f.Missing)
+		err = k.mendReadme("")
 	}
-	if f.Generated == nil {
-		k.hand("No profile can be generated without a scan of the site; scan it, or correct agentic.json as the report says.")
-		return k, nil
-	}
-	return k, k.replace(f)
+	k.ProfileURL = k.at.String()
+	k.rest()
+	return k, err
 }
 
 // published is the published profile, or nil unless it is valid and speaks for
@@ -86,91 +99,145 @@ func (f Facts) published() profile.Profile {
 }
 
 func (k *Kit) hand(format string, args ...any) {
-	k.ByHand = append(k.ByHand, fmt.Sprintf(format, args...))
+	if s := fmt.Sprintf(format, args...); !slices.Contains(k.ByHand, s) {
+		k.ByHand = append(k.ByHand, s)
+	}
 }
 
 func (k *Kit) add(name string, u *weburl.URL, contentType, content, why string) {
 	k.Files = append(k.Files, File{name, u.String(), contentType, content, why})
 }
 
+// has reports whether the kit has a file for an address.
+func (k *Kit) has(u *weburl.URL) bool {
+	return slices.ContainsFunc(k.Files, func(f File) bool { return f.URL == u.String() })
+}
+
 // keep fits TXT and README to the published profile.
-func (k *Kit) keep(f Facts, p profile.Profile) error {
-	if !f.Valid {
-		k.hand("The contract in %s is kept: correct the OpenAPI documents, or the actions that name them, as the report says.", f.ProfileURL)
+func (k *Kit) keep(p profile.Profile) error {
+	f := k.facts
+	if !f.Report.Valid {
+		k.hand("The contract in %s is kept, because nobody but its owner can make one: correct the OpenAPI documents, or the actions that name them.", f.ProfileURL)
 	}
-	if !isMedia(f.JSONType, "application/json") {
-		k.hand("Serve %s as %s; its content is right.", f.ProfileURL, TypeJSON)
-	}
-	textURL := beside(f.ProfileURL, NameText)
-	if f.Text != report.TextMatched {
+	unfit := slices.ContainsFunc(f.Report.Publication.NextSteps, func(s report.NextStep) bool { return s.ID == "bindings" })
+	// A profile that has to be changed by hand changes the text, too.
+	if f.Report.TextIndex.Status != report.TextMatched && !unfit {
 		text, err := textindex.Build(p, f.ProfileURL.String(), textindex.Publication)
 		if err != nil {
 			return err
 		}
-		k.add(NameText, textURL, TypeText, string(text), "It is generated from the published agentic.json and matches it to the byte.")
-	} else if !isMedia(f.TextType, "text/plain") {
-		k.hand("Serve %s as %s; its content is right.", textURL, TypeText)
+		k.add(NameText, beside(f.ProfileURL, NameText), TypeText, string(text), "It is generated from the published agentic.json and matches it to the byte.")
 	}
-	return k.mendReadme(f, describe(p, f.ProfileURL).readme())
+	return k.mendReadme(describe(p, f.ProfileURL).readme())
 }
 
 // replace publishes what the scan made.
-func (k *Kit) replace(f Facts) error {
-	doc, err := profile.Decode([]byte(f.Generated.JSON))
-	if err != nil {
+func (k *Kit) replace() error {
+	f := k.facts
+	doc := f.Generated
+	v := doc.Validate(profile.Options{})
+	if err := v.Err(); err != nil {
 		return fmt.Errorf("the profile of the scan: %w", err)
 	}
-	files, err := Bundle(doc, Options{ProfileURL: f.ProfileURL.String()})
+	if origin := v.Profile.ServingOrigin(); origin != k.at.Origin() {
+		// A profile speaks for the origin that serves it: the site's pages are
+		// on the www or non-www twin.
+		moved, err := weburl.Parse(origin + k.at.Path())
+		if err != nil {
+			return fmt.Errorf("the profile of the scan speaks for %s: %w", origin, err)
+		}
+		k.hand("The site sends its visitors from %s on to %s: publish the files there, and give %s to directories and audits from now on.", k.at.Origin(), origin, moved)
+		k.at = moved
+	}
+	files, err := Bundle(doc, Options{ProfileURL: k.at.String()})
 	if err != nil {
-		return fmt.Errorf("the profile of the scan does not fit %s: %w", f.ProfileURL, err)
+		return fmt.Errorf("the profile of the scan does not fit %s: %w", k.at, err)
 	}
 	why := "It is made from what a scan of the site found; review name and description, then publish it."
-	if doc.Type == profile.ActionType {
+	switch {
+	case doc.Type == profile.ActionType:
 		why = "It is the contract that the site publishes elsewhere, as it stands."
+	case f.Profile != nil && f.Profile.Type == profile.ActionType:
+		why = "It is made from what a scan of the site found, and takes the place of an action profile that is not valid. To keep the contract, correct it as the report says, and publish that instead."
+	case f.Profile != nil:
+		why = "It is made from what a scan of the site found, and takes the place of a profile that is not valid any more; review name and description, then publish it."
 	}
-	k.add(NameJSON, f.ProfileURL, TypeJSON, files.JSON, why)
-	k.add(NameText, beside(f.ProfileURL, NameText), TypeText, files.Text, "It is generated from this agentic.json and matches it to the byte.")
-	if err := k.mendReadme(f, files.Readme); err != nil {
+	k.add(NameJSON, k.at, TypeJSON, files.JSON, why)
+	k.add(NameText, beside(k.at, NameText), TypeText, files.Text, "It is generated from this agentic.json and matches it to the byte.")
+	if err := k.mendReadme(files.Readme); err != nil {
 		return err
 	}
-	k.add(NameListing, beside(f.ProfileURL, NameListing), TypeMarkdown, files.Listing, "It is copy for directories; publishing it is optional.")
+	k.add(NameListing, beside(k.at, NameListing), TypeMarkdown, files.Listing, "It is copy for directories; publishing it is optional.")
 	return nil
 }
 
 // mendReadme adds the README to the kit unless it is right as it is: the
-// owner's own text with a section more where there is one, else a whole one.
-func (k *Kit) mendReadme(f Facts, whole string) error {
-	p := readme.Publication{Readme: beside(f.ProfileURL, NameReadme), Profile: f.ProfileURL, Text: beside(f.ProfileURL, NameText)}
-	own := len(bytes.TrimSpace(f.Body)) > 0 && (f.Readme.Status == report.ReadmeMatched || f.Readme.Status == report.ReadmeIncomplete)
-	if own || f.Readme.ProvidedByUser {
-		u, err := weburl.Parse(f.Readme.URL)
+// owner's own text with a section more where there is one, else the whole one,
+// "" where none can be written.
+func (k *Kit) mendReadme(whole string) error {
+	status := k.facts.Report.Readme.Status
+	p := readme.Publication{Readme: beside(k.at, NameReadme), Profile: k.at, Text: beside(k.at, NameText)}
+	body := k.facts.Readme
+	own := len(bytes.TrimSpace(body)) > 0 && (status == report.ReadmeMatched || status == report.ReadmeIncomplete)
+	if own && k.at == k.facts.ProfileURL || k.facts.Report.Readme.ProvidedByUser {
+		u, err := weburl.Parse(k.facts.Report.Readme.URL)
 		if err != nil {
 			return fmt.Errorf("the README of the report: %w", err)
 		}
 		p.Readme = u
 	}
-	if own && p.Judge("", f.Body).Status == report.ReadmeMatched {
-		return nil
-	}
-	if renamed, ok := withoutMisspelling(p.Readme); ok {
+	matched := own && p.Judge("", body).Status == report.ReadmeMatched
+	if renamed, misspelled := withoutMisspelling(p.Readme); misspelled && !matched {
 		k.hand("Publish the README as %s, not as %s, and give that address to audits.", renamed, p.Readme)
 		p.Readme = renamed
+	}
+	if k.facts.Report.Readme.ProvidedByUser && p.Readme.String() != beside(k.at, NameReadme).String() {
+		k.ReadmeURL = p.Readme.String()
+	}
+	if matched {
+		return nil
+	}
+	if own && !utf8.Valid(body) {
+		k.hand("The published README is not UTF-8 text: in the one of the kit, what cannot be read is replaced by \uFFFD. Save your own as UTF-8 and add the section with the links to it.")
+		body = []byte(jsontree.DecodeText(body))
 	}
 	name := NameReadme
 	if own {
 		path := p.Readme.Path()
 		name = path[lastSlash(path)+1:]
-		if text, where := mended(p, f.Body); text != nil {
+		if text, where := mended(p, body); text != nil {
 			k.add(name, p.Readme, TypeMarkdown, string(text), "It is the published README with the missing links "+where+".")
 			return nil
 		}
 		k.hand("The links could not be added to the published README (it has no room for them within %d bytes, or hides what is added); merge the generated text into it.", MaxSize)
 	}
-	if f.Readme.Status == report.ReadmeInvalid {
+	if whole == "" {
+		return nil
+	}
+	if status == report.ReadmeInvalid {
 		k.hand("Serve %s as raw Markdown (%s), not as a web page; for a file on a code hosting site give the address of its raw view.", p.Readme, TypeMarkdown)
 	}
 	k.add(name, p.Readme, TypeMarkdown, whole, "It describes the service and links to the published files; merge it with a README that you have elsewhere.")
 	return nil
+}
+
+// rest tells what the report asks for and no file of the kit gives.
+func (k *Kit) rest() {
+	replaced := k.has(k.at) // with agentic.json, and with it all that it lists
+	for _, s := range k.facts.Report.Publication.NextSteps {
+		given := replaced
+		switch {
+		case s.ID == "json-type" || s.ID == "txt-type":
+			given = false // the server's configuration
+		case s.ID == "txt":
+			given = k.has(beside(k.at, NameText))
+		case strings.HasPrefix(s.ID, readme.CheckReadme):
+			given = slices.ContainsFunc(k.Files, func(f File) bool { return f.ContentType == TypeMarkdown && f.Name != NameListing })
+		}
+		if !given {
+			k.hand("%s", s.Remedy)
+		}
+	}
 }
 
 // mended adds the missing links where a reader sees them: at the end, or, in a

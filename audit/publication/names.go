@@ -19,10 +19,3 @@ func withoutMisspelling(u *weburl.URL) (right *weburl.URL, ok bool) {
 }
 
 func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }
-
-// isMedia compares a Content-Type header with a media type; parameters and
-// case do not count.
-func isMedia(contentType, media string) bool {
-	got, _, _ := strings.Cut(contentType, ";")
-	return strings.EqualFold(strings.TrimSpace(got), media)
-}

@@ -93,10 +93,13 @@ type Result struct {
 	// Report is never nil in a result that an audit returns.
 	Report *Report
 	// AgentsVerdict and Agents are the agents.txt audit, "" and nil if there
-	// was none. Discovery is the summary of a scan, nil if there was none.
+	// was none. Discovery is the report of a scan (discovery.Report), nil if
+	// there was none. FixKit is what mends the publication (publication.Kit),
+	// nil where nothing is wrong or no verdict was reached.
 	AgentsVerdict string
 	Agents        json.RawMessage
 	Discovery     json.RawMessage
+	FixKit        json.RawMessage
 	Evidence      []Evidence
 	// RulesVersion is the value of [RulesVersion] at the time.
 	RulesVersion string

@@ -35,7 +35,7 @@ func auditCommand(s streams) *cli.Command {
 			&cli.BoolFlag{Name: "publication", Usage: "object to everything but a successful publication"},
 			&cli.StringFlag{Name: "readme", Usage: "the README is at `URL` (default: beside the JSON)"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no notes"},
-		}, visitFlags()...),
+		}, append(auditFlags(audit.DiscoverNever), visitFlags()...)...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usagef("audit takes one site, not %d; agentaudit run takes lists", c.NArg())
@@ -64,7 +64,12 @@ func auditCommand(s streams) *cli.Command {
 			if c.Bool("no-retry") {
 				policy = worker.Retry{Never: true}
 			}
-			res, err := auditOne(c.Context, &audit.Auditor{Client: client, Agents: !c.Bool("no-agents") && out.format != formatJSON}, target, policy, note)
+			options, err := auditOptions(c, audit.DiscoverNever)
+			if err != nil {
+				return err
+			}
+			options.NoAgents = options.NoAgents || out.format == formatJSON
+			res, err := auditOne(c.Context, &audit.Auditor{Client: client}, audit.Attempt{Target: target, Options: options}, policy, note)
 			if err != nil {
 				return err
 			}
@@ -78,14 +83,15 @@ func auditCommand(s streams) *cli.Command {
 
 // auditOne audits a site with as many attempts as the policy grants, and keeps
 // the last definite result.
-func auditOne(ctx context.Context, a *audit.Auditor, t audit.Target, policy worker.Retry, note func(string, ...any)) (*report.Result, error) {
+func auditOne(ctx context.Context, a *audit.Auditor, at audit.Attempt, policy worker.Retry, note func(string, ...any)) (*report.Result, error) {
 	var kept *report.Result
-	for attempt := 1; ; attempt++ {
-		j, err := a.Audit(ctx, t, attempt)
+	at.Final = func(j audit.Judgement) bool { return policy.Next(j, at.Number, kept).Result == j.Result }
+	for at.Number = 1; ; at.Number++ {
+		j, err := a.Audit(ctx, at)
 		if err != nil {
 			return nil, err
 		}
-		next := policy.Next(j, attempt, kept)
+		next := policy.Next(j, at.Number, kept)
 		if next.Result != nil {
 			return next.Result, nil
 		}

@@ -386,7 +386,7 @@ func costRun(b *testing.B, kind string, sites, concurrency int, host func(int) s
 		b.Fatal(err)
 	}
 	defer st.Close()
-	batch, err := st.CreateBatch(ctx, store.NewBatch{Name: "cost", Sources: []string{"bench"}})
+	batch, err := st.CreateBatch(ctx, store.NewBatch{Name: "cost", Sources: []string{"bench"}, Options: []byte(`{"noAgents":true,"discover":"never"}`)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,14 +28,12 @@ type pipeline struct {
 	client      func(cfg fetch.Config) (*fetch.Client, error)
 	concurrency int
 	retries     worker.Retry
-	// noAgents leaves agents.txt out of all audits, whatever their batch says.
-	noAgents bool
 }
 
 // newPipeline reads the flags that say how sites are visited; retries are those
 // without --no-retry.
 func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, error) {
-	p := pipeline{concurrency: c.Int("concurrency"), retries: retries, noAgents: c.Bool("no-agents")}
+	p := pipeline{concurrency: c.Int("concurrency"), retries: retries}
 	var err error
 	if p.cfg, err = newConfig(c, s); err != nil {
 		return p, err
@@ -65,13 +62,7 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 	}
 	w, err := worker.New(worker.Config{
 		Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Log: p.cfg.log, Observe: observe,
-		AuditorFor: func(raw json.RawMessage) (worker.Auditor, error) {
-			var options producer.Options
-			if err := json.Unmarshal(raw, &options); err != nil {
-				return nil, fmt.Errorf("the options of the batch cannot be read: %w", err)
-			}
-			return &audit.Auditor{Client: client, Agents: !p.noAgents && !options.NoAgents}, nil
-		},
+		Auditor: &audit.Auditor{Client: client, Log: p.cfg.log},
 	})
 	if err != nil {
 		return nil, undone(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit"
 	"agentaudit/audit/format"
 	"agentaudit/audit/report"
 	"agentaudit/queue"
@@ -42,7 +43,7 @@ func runCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "print all results as `FORMAT` (sarif, junit or markdown) instead of the summary"},
 			baselineFlag(),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
-		}, listFlags()...), visitFlags()...),
+		}, listFlags()...), append(auditFlags(audit.DiscoverMissing), visitFlags()...)...),
 		Action: func(c *cli.Context) error {
 			r, err := newRunner(c, s)
 			if err != nil {
@@ -70,6 +71,7 @@ type runner struct {
 	format   string
 	baseline *format.Baseline
 	quiet    bool
+	options  audit.Options
 	// hints are the commands that the summary names.
 	hints bool
 }
@@ -100,8 +102,16 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 		if c.NArg() > 1 {
 			return nil, usagef("--resume goes on with one batch; %d were named", c.NArg())
 		}
+		for _, f := range auditFlags("") {
+			if name := f.Names()[0]; c.IsSet(name) {
+				return nil, usagef("--%s is kept with the batch and cannot be changed by --resume; leave it out", name)
+			}
+		}
 		r.resumeBatch = c.Args().First()
 		return r, nil
+	}
+	if r.options, err = auditOptions(c, audit.DiscoverMissing); err != nil {
+		return nil, err
 	}
 	r.list, err = newList(c)
 	return r, err
@@ -192,7 +202,7 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, undone(err)
 	}
-	options, err := json.Marshal(producer.Options{List: r.list, NoAgents: r.noAgents})
+	options, err := json.Marshal(producer.Options{List: r.list, Options: r.options})
 	if err != nil {
 		return nil, undone(err)
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
 )
@@ -18,8 +20,29 @@ func visitFlags() []cli.Flag {
 	return []cli.Flag{
 		contactFlag(),
 		&cli.BoolFlag{Name: "no-retry", Usage: "do not try again after a passing trouble"},
-		&cli.BoolFlag{Name: "no-agents", Usage: "leave agents.txt and agents.json out: up to four requests less for each site"},
 	}
+}
+
+// auditFlags say what is done at each site. With a batch they are kept.
+func auditFlags(discover audit.Discover) []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "no-agents", Usage: "leave agents.txt and agents.json out: up to four requests less for each site"},
+		&cli.StringFlag{Name: "discover", Usage: "scan what a site offers, and make the files that it should publish, `WHEN`: always, missing (no valid profile was found) or never",
+			DefaultText: string(discover)},
+		&cli.BoolFlag{Name: "ignore-robots", Usage: "let scans follow links that robots.txt disallows: for your own sites"},
+	}
+}
+
+// auditOptions reads the flags of auditFlags.
+func auditOptions(c *cli.Context, discover audit.Discover) (audit.Options, error) {
+	o := audit.Options{NoAgents: c.Bool("no-agents"), Discover: discover, IgnoreRobots: c.Bool("ignore-robots")}
+	if c.IsSet("discover") {
+		o.Discover = audit.Discover(c.String("discover"))
+	}
+	if !slices.Contains(audit.Discovers, o.Discover) {
+		return o, usagef("--discover %q: use always, missing or never", clean(string(o.Discover)))
+	}
+	return o, nil
 }
 
 func contactFlag() cli.Flag {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"agentaudit/audit"
 	"agentaudit/audit/sitelist"
 	"agentaudit/store"
 )
@@ -20,8 +21,8 @@ const argumentsName = "arguments"
 // to go on with it.
 type Options struct {
 	List List `json:"list"`
-	// NoAgents leaves agents.txt out of the audits of the batch.
-	NoAgents bool `json:"noAgents,omitempty"`
+	// Options are what workers read of them, with every claim.
+	audit.Options
 }
 
 // OptionsOf reads the options of a batch.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"agentaudit/audit"
 	"agentaudit/audit/sitelist"
 	"agentaudit/store"
 	"agentaudit/store/storetest"
@@ -147,7 +148,7 @@ func TestADroppedBatchIsEmptyAndSaysWhy(t *testing.T) {
 
 func TestOptionsSurviveTheStore(t *testing.T) {
 	st, _ := storetest.New(t)
-	want := producer.Options{List: producer.List{Files: []string{"/lists/a.txt"}, Read: sitelist.Options{Column: "home"}}, NoAgents: true}
+	want := producer.Options{List: producer.List{Files: []string{"/lists/a.txt"}, Read: sitelist.Options{Column: "home"}}, Options: audit.Options{NoAgents: true, Discover: audit.DiscoverAlways}}
 	data, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
