@@ -133,15 +133,13 @@ func (m *memory) Fetch(ctx context.Context, req fetch.Request) (*fetch.Response,
 // isLasting reports an answer that is the same for whoever asks.
 func isLasting(resp *fetch.Response, err error) bool {
 	if err != nil {
-		return fetch.KindOf(err) == fetch.KindRedirect
+		kind := fetch.KindOf(err)
+		return kind == fetch.KindRedirect || kind == fetch.KindEncoding
 	}
-	switch resp.Status {
-	case http.StatusNotFound, http.StatusGone:
-		return true
-	case http.StatusOK:
+	if resp.Status == http.StatusOK {
 		return mediaType(resp.ContentType) == "application/json"
 	}
-	return false
+	return resp.Status != http.StatusNotAcceptable && resp.Status < 500
 }
 
 // now is the auditor's clock.
