@@ -68,6 +68,13 @@ func BenchmarkPage(b *testing.B) {
 		{"run", "/runs/" + string(ids[0]) + "-77"},
 		{"run-again", "/runs/" + string(ids[1]) + "-77"},
 		{"site", "/site?target=www.site-76.example"},
+		{"sites", "/sites"},
+		{"sites-outcome", "/sites?outcome=unchecked"},
+		{"sites-host", "/sites?host=www.site-5"},
+		{"sites-host-outcome", "/sites?host=www&outcome=failed"},
+		{"sites-changed", "/sites?sort=changed"},
+		{"sites-changed-outcome", "/sites?since=2026-01-01&outcome=unchecked"},
+		{"settings", "/settings"},
 		{"compare", "/compare?before=" + string(ids[0]) + "&after=" + string(ids[1])},
 	} {
 		b.Run(c[0], func(b *testing.B) {

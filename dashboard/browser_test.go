@@ -136,6 +136,8 @@ func everyPage(x *seeded) [][2]string {
 		{"results-none", after + "/results?outcome=failed&tag=nowhere"},
 		{"run-failed", "/runs/" + string(x.failed)},
 		{"run-open", "/runs/" + string(x.running) + "-20"},
+		{"sites", "/sites"},
+		{"sites-changed", "/sites?outcome=failed&since=2026-11-20"},
 		{"site", "/site?target=" + host},
 		{"new", "/new"},
 		{"settings", "/settings"},

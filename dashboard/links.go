@@ -101,6 +101,17 @@ func (l Links) Document(id store.RunID, name string) string {
 	return l.Run(id) + "/" + url.PathEscape(name) + ".json"
 }
 
+// Sites is a view of all sites, from a cursor on; SitesForm is where its form
+// leads.
+func (l Links) Sites(f store.SiteFilter, cursor string) string {
+	q := siteQuery(f)
+	if cursor != "" {
+		q.Set("after", cursor)
+	}
+	return l.with("/sites", q)
+}
+func (l Links) SitesForm() string { return l.base + "/sites" }
+
 // Site is a target over time.
 func (l Links) Site(target string) string { return l.with("/site", url.Values{"target": {target}}) }
 

@@ -58,7 +58,7 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 		counts[c.Outcome] += c.Runs
 		p.Sites += c.Runs
 	}
-	p.Tallies = tallies(counts, p.Sites, nil)
+	p.Tallies = tallies(counts, p.Sites, func(o report.Outcome) string { return r.Links.Sites(store.SiteFilter{Outcome: o}, "") })
 	p.Bar = newBar(counts, p.Sites, plural(p.Sites, "site", "sites"))
 	open, err := read.OpenBatches(ctx, mostOpen)
 	if err != nil {
@@ -150,4 +150,9 @@ func idList(list []store.Batch) string {
 // SinceChanges are the changes that the overview counts.
 func (*OverviewPage) SinceChanges() []store.Change {
 	return []store.Change{store.Regression, store.Repair, store.StillFailing}
+}
+
+// LatelyChanged are the sites whose outcome changed in the last seven days.
+func (p *OverviewPage) LatelyChanged() store.SiteFilter {
+	return store.SiteFilter{ChangedSince: p.AsOf.AddDate(0, 0, -7), Order: store.ByChange}
 }

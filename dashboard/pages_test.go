@@ -200,6 +200,27 @@ func TestPages(t *testing.T) {
 		has(t, readStatus(t, s, "/site?target=ftp://x", 400), "h1", "This is no site")
 		has(t, readStatus(t, s, "/site", 400), "h1", "Which site?")
 	})
+	t.Run("sites", func(t *testing.T) {
+		doc := read(t, s, "/sites")
+		want(t, doc, "#rows", "40 sites, by the last result of each")
+		if n := len(find(doc, "tbody tr")); n != 40 {
+			t.Errorf("%d sites", n)
+		}
+		doc = read(t, s, "/sites?outcome=unchecked&host=&since=&sort=")
+		want(t, doc, "#rows", "4 sites, by the last result of each")
+		want(t, doc, ".chips li", "Outcome unchecked ×", "Remove all")
+		doc = read(t, s, "/sites?since=2026-11-29")
+		if n := len(find(doc, "tbody tr")); n == 0 || n >= 40 || attr(find(doc, "#f-since")[0], "value") != "2026-11-29" {
+			t.Errorf("%d sites have changed", n)
+		}
+		want(t, doc, "#f-sort option[selected]", "last change")
+		want(t, read(t, s, "/sites?host=North-L"), "tbody th", "north-lantern.example")
+		has(t, read(t, s, "/sites?host=zzz"), "main p", "No site matches all of these filters.")
+		has(t, read(t, s, "/"), ".more a", "What changed in the last seven days")
+		for _, bad := range []string{"outcome=cancelled", "since=yesterday", "sort=size", "host=a&sort=changed", "after=x", "host=" + strings.Repeat("x", 400)} {
+			readStatus(t, s, "/sites?"+bad, 400)
+		}
+	})
 	t.Run("compare", func(t *testing.T) {
 		doc := read(t, s, "/compare")
 		want(t, doc, "#c-before option[selected]", "Batch "+string(x.cancelled)+" · 29 Nov 2026, 13:00 UTC · 6 sites")
@@ -222,7 +243,7 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("every template was used", func(t *testing.T) {
 		for name := range s.pages {
-			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft"}, name) {
+			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites"}, name) {
 				t.Errorf("no test looks at %s", name)
 			}
 		}

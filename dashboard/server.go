@@ -34,6 +34,7 @@ type Reader interface {
 
 	Run(ctx context.Context, id store.RunID) (*store.Run, error)
 	Parts(ctx context.Context, id store.RunID) (*store.Parts, error)
+	Sites(ctx context.Context, f store.SiteFilter, cursor string, limit int) (*store.SitePage, error)
 	Site(ctx context.Context, target string) (*store.Site, error)
 	SiteHistory(ctx context.Context, target string, before time.Time, limit int) ([]store.SiteResult, error)
 
@@ -86,7 +87,7 @@ type Config struct {
 	// name of its own at this machine and read everything. "*" allows any, for
 	// a dashboard that is open to all who can reach it anyway.
 	Hosts []string
-	// MaxUpload bounds a list that is sent in, in bytes; 0 is 256 MiB. MaxLines
+	// MaxUpload bounds a list that is sent in, in bytes; 0 is 250 MB. MaxLines
 	// bounds its lines; 0 is 2,000,000.
 	MaxUpload, MaxLines int64
 	// Version is shown at the foot of each page, "" for none.
@@ -139,7 +140,7 @@ func New(c Config) (*Server, error) {
 		c.PageTimeout = 30 * time.Second
 	}
 	if c.MaxUpload <= 0 {
-		c.MaxUpload = 256 << 20
+		c.MaxUpload = 250_000_000
 	}
 	if c.MaxLines <= 0 {
 		c.MaxLines = 2_000_000
@@ -213,6 +214,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /batches/{batch}/rejected", "rejected", rejectedPage)
 	page(s, mux, "GET /batches/{batch}/results", "results", resultsPage)
 	page(s, mux, "GET /runs/{run}", "run", runPage)
+	page(s, mux, "GET /sites", "sites", sitesPage)
 	page(s, mux, "GET /site", "site", sitePage)
 	page(s, mux, "GET /compare", "compare", comparePage)
 	page(s, mux, "GET /new", "new", s.newPage)

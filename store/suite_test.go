@@ -60,6 +60,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"CompareConflicts", testCompareConflicts},
 		{"RunResults", testRunResults},
 		{"Draft", testDraft},
+		{"Sites", testSites},
 		{"Sessions", testSessions},
 		{"Tokens", testTokens},
 		{"Shares", testShares},

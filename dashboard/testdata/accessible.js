@@ -59,9 +59,9 @@
   }
 
   // Nothing stands out of the window.
-  if (document.scrollingElement.scrollWidth > innerWidth) {
-    const wide = [...document.querySelectorAll("main *, header *")].find((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll") && shown(e));
-    wrong.push(`wider than the window (${document.scrollingElement.scrollWidth} > ${innerWidth}): ${wide ? name(wide) : "?"}`);
+  if (document.scrollingElement.scrollWidth > document.documentElement.clientWidth) {
+    const wide = [...document.querySelectorAll("main *, header *")].find((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".scroll") && shown(e));
+    wrong.push(`wider than the window (${document.scrollingElement.scrollWidth} > ${document.documentElement.clientWidth}): ${wide ? name(wide) : "?"}`);
   }
 
   // Text stands out from its ground, 4.5:1.
