@@ -14,6 +14,8 @@ type dialect struct {
 	name string
 	// schema turns the text of a migration into that of the database.
 	schema func(text string) string
+	// about gives the version of the database and its size in bytes.
+	about string
 	// hasTable says whether a table ($1) is there.
 	hasTable string
 	// forUpdate stands at the end of a SELECT whose rows are changed in the
@@ -36,6 +38,7 @@ type dialect struct {
 
 var sqliteDialect = &dialect{
 	name:     "SQLite",
+	about:    "SELECT sqlite_version(), (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())",
 	schema:   func(text string) string { return section(text, "sqlite") },
 	hasTable: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1)",
 	// A sort takes three times the cache.
@@ -46,6 +49,7 @@ var sqliteDialect = &dialect{
 
 var postgresDialect = &dialect{
 	name:       "PostgreSQL",
+	about:      "SELECT current_setting('server_version'), pg_database_size(current_database())",
 	schema:     postgresSchema,
 	hasTable:   "SELECT to_regclass($1) IS NOT NULL",
 	forUpdate:  " FOR UPDATE",

@@ -47,6 +47,9 @@ type Options struct {
 	// small writes (claims, results); 0 is 10 ms. With many claims open it makes
 	// groups of what would be a transaction each; otherwise writes do not wait.
 	GroupEvery time.Duration
+
+	// anySchema opens a database whatever its version.
+	anySchema bool
 }
 
 // Store is an open store, safe for concurrent use.

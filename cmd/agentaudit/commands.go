@@ -21,5 +21,6 @@ func commands(s streams) []*cli.Command {
 		validateCommand(s),
 		textCommand(s),
 		passwordCommand(s),
+		dbCommand(s),
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"agentaudit/queue"
 	"agentaudit/queue/queuetest"
 	"agentaudit/store"
+	"agentaudit/store/storetest"
 	"agentaudit/worker"
 )
 
@@ -53,7 +54,9 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	storetest.StopPostgres()
+	os.Exit(code)
 }
 
 // costDomain is the domain of all hosts of the benchmark.
