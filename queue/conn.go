@@ -25,6 +25,9 @@ type Conn struct {
 	redis    redis.UniversalClient
 	embedded *miniredis.Miniredis
 	name     string
+
+	mu     sync.Mutex
+	places []*Places // to be closed with the connection
 }
 
 // Options say where the server is and how it is reached.
@@ -167,6 +170,13 @@ func (c *Conn) IsEmbedded() bool { return c.embedded != nil }
 // Close ends the connection, and the embedded server with all it holds. Stop
 // servers first.
 func (c *Conn) Close() error {
+	c.mu.Lock()
+	places := c.places
+	c.places = nil
+	c.mu.Unlock()
+	for _, p := range places {
+		p.Close()
+	}
 	err := c.redis.Close()
 	if c.embedded != nil {
 		c.embedded.Close()

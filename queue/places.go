@@ -40,7 +40,7 @@ type Places struct {
 const PlaceLease = 30 * time.Second
 
 // NewPlaces makes places on the server; log hears of trouble, nil is silence.
-// [Places.Close] ends it.
+// They end with the connection, or with [Places.Close].
 func (c *Conn) NewPlaces(log *slog.Logger) *Places { return c.newPlaces(log, PlaceLease) }
 
 func (c *Conn) newPlaces(log *slog.Logger, lease time.Duration) *Places {
@@ -50,6 +50,9 @@ func (c *Conn) newPlaces(log *slog.Logger, lease time.Duration) *Places {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Places{redis: c.redis, lease: lease, log: log, held: map[string][]string{}, stop: cancel, done: make(chan struct{})}
 	go p.keep(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.places = append(c.places, p)
 	return p
 }
 

@@ -188,6 +188,15 @@ func (w *watched) FinishRun(ctx context.Context, c *store.Claim, r *report.Resul
 	return err
 }
 
+func (w *watched) PauseBatch(ctx context.Context, id store.BatchID, note string) error {
+	err := w.Store.PauseBatch(ctx, id, note)
+	select {
+	case w.written <- struct{}{}:
+	default:
+	}
+	return err
+}
+
 func newStore(t *testing.T) *watched {
 	return watch(storetest.Open(t, t.TempDir(), store.Options{}))
 }

@@ -117,6 +117,7 @@ func (w *Worker) reconcile(ctx context.Context) {
 		if err == nil {
 			err = w.remember(ctx)
 		}
+		w.resumeOthers(ctx)
 		if err != nil && ctx.Err() == nil && !w.fail(err) {
 			w.log.LogAttrs(ctx, slog.LevelWarn, "queue and store not compared", slog.Any("err", err))
 		}

@@ -15,7 +15,10 @@ import (
 	"agentaudit/store"
 )
 
-var errStopping = errors.New("the worker stops")
+var (
+	errStopping  = errors.New("the worker stops")
+	errNoNetwork = errors.New("the network is down")
+)
 
 // handle gets a job from the queue. nil says that the queue need not remember
 // it: the run is done, not to be had, or in this worker's hands, and the store
@@ -27,6 +30,10 @@ func (w *Worker) handle(ctx context.Context, j queue.Job) error {
 		return queue.RetryIn(errStopping, 0)
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if w.guard.isDown() {
+		w.next()
+		return queue.RetryIn(errNoNetwork, jitter(w.c.ProbeEvery))
 	}
 	if !w.enter() {
 		w.slots.free <- struct{}{}
@@ -235,8 +242,16 @@ func (w *Worker) crashed(t *audit.Target) audit.Judgement {
 	return audit.Judgement{Result: res}
 }
 
-// conclude writes what an attempt came to.
+// conclude does with an attempt what follows from it, now or when it is clear
+// whether the site was at fault.
 func (w *Worker) conclude(r *run, j audit.Judgement) {
+	if !w.note(r, j) {
+		w.count(r, j)
+	}
+}
+
+// count writes what an attempt came to.
+func (w *Worker) count(r *run, j audit.Judgement) {
 	d := w.c.Retry.decide(j, r.Attempt, r.Kept)
 	attrs := []slog.Attr{slog.String("run", string(r.Run)), slog.String("target", r.Target), slog.Int("attempt", r.Attempt),
 		slog.String("outcome", string(j.Result.Outcome)), slog.String("reason", string(j.Result.Reason)),

@@ -38,6 +38,10 @@ type Runs interface {
 	Unqueue(ctx context.Context, runs []store.Due) error
 	Forgotten(ctx context.Context, class store.Class, before time.Time, limit int) ([]store.Due, error)
 	Load(ctx context.Context) (store.Load, error)
+	Batch(ctx context.Context, id store.BatchID) (*store.Batch, error)
+	OpenBatches(ctx context.Context, limit int) ([]store.Batch, error)
+	PauseBatch(ctx context.Context, id store.BatchID, note string) error
+	ResumeBatch(ctx context.Context, id store.BatchID) error
 }
 
 // Config is what a worker is made of; zero values stand for the defaults given.
@@ -90,6 +94,16 @@ type Config struct {
 	// ForgottenAfter is how long a run must have been in the queue before it
 	// can count as forgotten there; 0 is 10 s.
 	ForgottenAfter time.Duration
+	// Reach tries whether a host can be reached at all, as [fetch.Client.Reach]
+	// does, when many hosts fail in the way in which our own network fails. nil
+	// takes every failure for the site's.
+	Reach func(ctx context.Context, host string) error
+	// DoubtEvery is how often it is decided about failures that may be our
+	// network's; 0 is 500 ms.
+	DoubtEvery time.Duration
+	// ProbeEvery is how often a network that is down is tried, in the beginning;
+	// 0 is 5 s.
+	ProbeEvery time.Duration
 	// CheckEvery is how often an idle queue is asked for jobs; 0 is 80 ms.
 	CheckEvery time.Duration
 	// Now is the clock; nil is time.Now.
@@ -134,6 +148,7 @@ type Worker struct {
 	server *queue.Server
 	slots  slots
 	lot    *lot
+	guard  *guard
 
 	// stopping ends the taking of new work, work ends what is under way.
 	stopping chan struct{}
@@ -192,6 +207,8 @@ func New(c Config) (*Worker, error) {
 	duration(&c.FeedEvery, 250*time.Millisecond)
 	duration(&c.ReconcileEvery, 10*time.Second)
 	duration(&c.ForgottenAfter, 10*time.Second)
+	duration(&c.DoubtEvery, 500*time.Millisecond)
+	duration(&c.ProbeEvery, 5*time.Second)
 	duration(&c.CheckEvery, 80*time.Millisecond)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -205,6 +222,7 @@ func New(c Config) (*Worker, error) {
 	}
 	w.slots.init(c.Concurrency)
 	w.lot = newLot(c.MaxParked)
+	w.guard = newGuard()
 	c.Manners.listen(w.wake)
 	w.work, w.endWork = context.WithCancel(context.Background())
 	w.server = c.Queue.NewServer(queue.ServerConfig{
@@ -248,6 +266,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	wg.Go(func() { w.feed(loops) })
 	wg.Go(func() { w.reconcile(loops) })
 	wg.Go(func() { w.sweep(loops) })
+	wg.Go(func() { w.watchNetwork(loops) })
 	// Leases are renewed to the very end.
 	renewals, endRenewals := context.WithCancel(context.WithoutCancel(ctx))
 	var renewing sync.WaitGroup
@@ -271,6 +290,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.release(r, w.c.Now())
 	}
 	w.drain()
+	for _, s := range w.guard.all() { // what slipped in at the last moment
+		w.release(s.r, w.c.Now())
+	}
 	w.server.Shutdown()
 	endRenewals()
 	renewing.Wait()

@@ -55,13 +55,18 @@ func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, err
 // other process works on the store; observe may be nil.
 func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (*worker.Worker, error) {
 	tuneMemory()
-	manners := worker.NewManners(nil, worker.Limits{})
+	// Who is alone keeps its manners by itself, which costs nothing.
+	var places worker.Places
+	if !soleOwner && !q.IsEmbedded() {
+		places = q.NewPlaces(p.cfg.log)
+	}
+	manners := worker.NewManners(places, worker.Limits{})
 	client, err := p.client(fetch.Config{Admit: manners.Admit})
 	if err != nil {
 		return nil, err
 	}
 	w, err := worker.New(worker.Config{
-		Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Log: p.cfg.log, Observe: observe,
+		Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
 		Auditor: &audit.Auditor{Client: client, Log: p.cfg.log},
 	})
 	if err != nil {
