@@ -142,3 +142,29 @@ func agentResources(s *subject) []agentstxt.Resource {
 	}
 	return out
 }
+
+// agentsRequests bounds the requests for one site that somebody waits for:
+// all places, their redirects, and what the files point to.
+const agentsRequests = 20
+
+// ReadAgents reads the agents.txt and agents.json of one site that somebody
+// waits for: other than in [CollectAgents], redirects and what the files point
+// to are followed, also to other hosts. It takes at most [Budget]. What comes
+// back is ready for [agentstxt.Judge]. The error is not nil only where the
+// caller's context ended.
+func ReadAgents(ctx context.Context, f Fetcher, t Target, now time.Time) (agentstxt.Input, error) {
+	in := agentstxt.Input{Origin: t.ProfileURL.Origin(), Now: now}
+	within, cancel := context.WithTimeout(ctx, Budget)
+	defer cancel()
+	var err error
+	if in.Replies, err = agentstxt.Collect(within, f, t.ProfileURL, agentsRequests); ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx))
+		return in, err
+	}
+	for i := range in.Replies {
+		if r := &in.Replies[i]; r.Kind == string(fetch.KindCancelled) {
+			r.Kind, r.Message = string(fetch.KindTimeout), "the site was so slow that the time for one audit was used up"
+		}
+	}
+	return in, nil
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -13,10 +12,6 @@ import (
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
 )
-
-// agentsRequests bounds the requests for one site that somebody waits for:
-// all places, their redirects, and what the files point to.
-const agentsRequests = 20
 
 func agentsCommand(s streams) *cli.Command {
 	return &cli.Command{
@@ -113,17 +108,11 @@ func siteAgents(c *cli.Context, s streams) (*declared, error) {
 	}
 	v := client.Visit()
 	defer v.Close()
-	in := agentstxt.Input{Origin: t.ProfileURL.Origin(), Now: time.Now(), Strict: c.Bool("strict")}
-	ctx, cancel := context.WithTimeout(c.Context, audit.Budget)
-	defer cancel()
-	if in.Replies, err = agentstxt.Collect(ctx, v, t.ProfileURL, agentsRequests); c.Context.Err() != nil {
+	in, err := audit.ReadAgents(c.Context, v, t, time.Now())
+	if err != nil {
 		return nil, err
 	}
-	for i := range in.Replies {
-		if r := &in.Replies[i]; r.Kind == string(fetch.KindCancelled) {
-			r.Kind, r.Message = string(fetch.KindTimeout), "the site was so slow that the time for one audit was used up"
-		}
-	}
+	in.Strict = c.Bool("strict")
 	d := &declared{report: agentstxt.Judge(in), textName: agentstxt.TextPath, jsonName: agentstxt.JSONPath}
 	d.text, d.json = agentstxt.Documents(in)
 	for _, f := range d.report.Files {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,10 @@ func auditCommand(s streams) *cli.Command {
 				return err
 			}
 			options.NoAgents = options.NoAgents || out.format == formatJSON
-			res, err := auditOne(c.Context, &audit.Auditor{Client: client}, audit.Attempt{Target: target, Options: options}, policy, note)
+			at := audit.Attempt{Target: target, Options: options}
+			res, err := policy.Audit(c.Context, &audit.Auditor{Client: client}, at, func(attempt *report.Result, after time.Duration) {
+				note("%s Trying again in %s.", clean(attempt.Detail), duration(after))
+			})
 			if err != nil {
 				return err
 			}
@@ -78,30 +80,6 @@ func auditCommand(s streams) *cli.Command {
 			}
 			return out.exit(res, note)
 		},
-	}
-}
-
-// auditOne audits a site with as many attempts as the policy grants, and keeps
-// the last definite result.
-func auditOne(ctx context.Context, a *audit.Auditor, at audit.Attempt, policy worker.Retry, note func(string, ...any)) (*report.Result, error) {
-	var kept *report.Result
-	at.Final = func(j audit.Judgement) bool { return policy.Next(j, at.Number, kept).Result == j.Result }
-	for at.Number = 1; ; at.Number++ {
-		j, err := a.Audit(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		next := policy.Next(j, at.Number, kept)
-		if next.Result != nil {
-			return next.Result, nil
-		}
-		kept = next.Kept
-		note("%s Trying again in %s.", clean(j.Result.Detail), duration(next.After))
-		select {
-		case <-time.After(next.After):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
 	}
 }
 

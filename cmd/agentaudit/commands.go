@@ -20,6 +20,7 @@ func commands(s streams) []*cli.Command {
 		initCommand(s),
 		validateCommand(s),
 		textCommand(s),
+		mcpCommand(s),
 		passwordCommand(s),
 		dbCommand(s),
 	}
