@@ -32,7 +32,7 @@ func (j *judge) kit(r *report.Report, found *discovery.Report) *publication.Kit 
 	}
 	switch {
 	case found != nil && found.Error != "":
-		f.Missing = "a scan of the site came to nothing (" + stopless(shown(found.Error, 600)) + ")"
+		f.Missing = "a scan that began at " + found.RequestedURL + " came to nothing: " + stopless(shown(found.Error, 600))
 	case found != nil:
 		var err error
 		if f.Generated, err = forAudit(found, j.t); err != nil {

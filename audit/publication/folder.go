@@ -57,7 +57,10 @@ func (k *Kit) Folder() []FolderFile {
 	for _, h := range k.ByHand {
 		fmt.Fprintf(&b, "- %s\n", plain(h))
 	}
-	fmt.Fprintf(&b, "\nRead the files before you publish them. Then check with:\n  agentaudit audit %s --publication", plain(k.ProfileURL))
+	if len(k.Files) > 0 {
+		b.WriteString("\nRead the files before you publish them.")
+	}
+	fmt.Fprintf(&b, "\nThen check with:\n  agentaudit audit %s --publication", plain(k.ProfileURL))
 	if k.ReadmeURL != "" {
 		fmt.Fprintf(&b, " --readme %s", plain(k.ReadmeURL))
 	}

@@ -19,13 +19,15 @@ func auditCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "audit",
 		Usage:     "audit one site and say what to do",
-		UsageText: "agentaudit audit TARGET [--publication] [--format FORMAT] [--baseline FILE] [--readme URL] [--no-agents]",
+		UsageText: "agentaudit audit TARGET [--publication] [--format FORMAT] [--baseline FILE] [--readme URL] [--fix-kit DIR]",
 		Description: "TARGET is a domain, a directory or the URL of an agentic.json. Exit code 0 means that the JSON and its\n" +
 			"API documents are valid (with --publication: that the whole publication is successful), 1 that they\n" +
 			"are not, 3 that the site gave no definite answer. agents.txt, another convention, is audited beside it\n" +
 			"and changes neither; --json leaves it out (see agentaudit agents). With --baseline only findings that\n" +
-			"are not in an earlier output (json, ndjson or sarif) make the exit code 1.\n\n" +
+			"are not in an earlier output (json, ndjson or sarif) make the exit code 1. --fix-kit writes the files that\n" +
+			"mend the publication, with what to publish where; --discover also shows what else the site offers.\n\n" +
 			"EXAMPLE\n   agentaudit audit shop.example --publication\n" +
+			"   agentaudit audit shop.example --fix-kit shop-files\n" +
 			"   agentaudit audit shop.example --format sarif --baseline last.sarif > now.sarif",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the report, version 3, and nothing else"},
@@ -33,6 +35,7 @@ func auditCommand(s streams) *cli.Command {
 			baselineFlag(),
 			&cli.BoolFlag{Name: "publication", Usage: "object to everything but a successful publication"},
 			&cli.StringFlag{Name: "readme", Usage: "the README is at `URL` (default: beside the JSON)"},
+			fixKitFlag("write what mends the publication into the new directory `DIR`; a site without a valid profile is scanned for it"),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no notes"},
 		}, append(auditFlags(audit.DiscoverNever), visitFlags()...)...),
 		Action: func(c *cli.Context) error {
@@ -63,7 +66,16 @@ func auditCommand(s streams) *cli.Command {
 			if c.Bool("no-retry") {
 				policy = worker.Retry{Never: true}
 			}
-			options, err := auditOptions(c, audit.DiscoverNever)
+			usually := audit.DiscoverNever
+			var kit *newDir
+			if c.IsSet(fixKitName) {
+				usually = audit.DiscoverMissing
+				if kit, err = openDir(c.String(fixKitName), "--"+fixKitName); err != nil {
+					return err
+				}
+				defer kit.drop()
+			}
+			options, err := auditOptions(c, usually)
 			if err != nil {
 				return err
 			}
@@ -77,6 +89,11 @@ func auditCommand(s streams) *cli.Command {
 			}
 			if err := out.print(s.Out, res); err != nil {
 				return undone(err)
+			}
+			if kit != nil {
+				if err := giveKit(kit, res, note); err != nil {
+					return err
+				}
 			}
 			return out.exit(res, note)
 		},
@@ -116,7 +133,7 @@ func (o *auditOut) objection() format.Objection {
 func (o *auditOut) print(w io.Writer, res *report.Result) error {
 	switch o.format {
 	case formatText:
-		return printResult(w, res)
+		return printResult(w, res, "agentaudit audit "+clean(res.Report.ProfileURL)+" --"+fixKitName+" DIR")
 	case formatJSON:
 		return printJSON(w, res.Report)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit/publication"
 	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
@@ -109,6 +110,24 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, 
 	return v.serve(ctx)
 }
 
+// demoKit shows what the owner of a site without any files would publish.
+func (r *runner) demoKit(ctx context.Context, st *store.Store, b *store.Batch, site string, sc *screen) error {
+	_, run, err := findSite(ctx, st, b, site)
+	if err != nil {
+		return err
+	}
+	parts, err := st.Parts(ctx, run)
+	if err != nil {
+		return undone(err)
+	}
+	k, err := publication.DecodeKit(parts.FixKit)
+	if err != nil || k == nil {
+		return undone(fmt.Errorf("no fix kit for %s: %w", site, err))
+	}
+	fmt.Fprintf(r.s.Out, "\n%s\n\n%s", sc.in("The fix kit of a site that has published nothing: made by a scan, with this index", bold), k.Folder()[0].Content)
+	return nil
+}
+
 // demoDir makes the directory for the demo's data.
 func demoDir(keep string) (string, error) {
 	if keep == "" {
@@ -160,7 +179,18 @@ func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) 
 		return undone(err)
 	}
 	fmt.Fprintf(r.s.Out, "\n%s\n\n", sc.in("One of them in full, as agentaudit audit shows it", bold))
-	if err := showSite(ctx, r.s, st, b, "stale.example", formatTable); err != nil {
+	data := "DATA"
+	if keep != "" {
+		data = keep
+	}
+	kit := "agentaudit results --data-dir " + data + " --" + fixKitName + " DIR"
+	if keep == "" {
+		kit = "agentaudit demo --keep DATA, and then " + kit
+	}
+	if err := showSite(ctx, r.s, st, b, "stale.example", formatTable, kit); err != nil {
+		return err
+	}
+	if err := r.demoKit(ctx, st, b, "nothing.example", sc); err != nil {
 		return err
 	}
 	if keep != "" {

@@ -94,7 +94,8 @@ func demoSites() []demoSite {
 				}
 			})},
 
-		{"nothing.example", "nothing is published at all", report.OutcomeFailed, report.ReasonMissingProfile, manner(func(*fakenet.Site) {})},
+		{"nothing.example", "pages and an API, but nothing for agents", report.OutcomeFailed, report.ReasonMissingProfile,
+			with(ferry, func(p *showcase) { p.gone = map[string]bool{fileJSON: true, fileText: true, fileReadme: true} })},
 		{"app.example", "the same web page at every address", report.OutcomeFailed, report.ReasonMissingProfile,
 			manner(func(s *fakenet.Site) {
 				s.Handle(answering(http.StatusOK, "text/html", "<!doctype html><title>App</title><div id=root></div>"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,8 +11,9 @@ import (
 )
 
 // printResult shows one audit to people: the verdict first, then what is
-// wrong, the most important first, each with what to do about it.
-func printResult(w io.Writer, res *report.Result) error {
+// wrong, the most important first, each with what to do about it. kit is the
+// command that writes the fix kit.
+func printResult(w io.Writer, res *report.Result, kit string) error {
 	s := newScreen(w)
 	r := res.Report
 	fmt.Fprintf(w, "%s  %s\n", outcomeBadge(s, res.Outcome), s.in(clean(r.ProfileURL), bold))
@@ -66,7 +68,7 @@ func printResult(w io.Writer, res *report.Result) error {
 	for _, f := range r.Publication.Files {
 		fmt.Fprintf(w, "  %-13s %s  %s\n", f.Name, fileStatus(s, f.Status), clean(f.URL))
 	}
-	return printAgentsBeside(s, res)
+	return errors.Join(printScanBeside(s, res, kit), printAgentsBeside(s, res))
 }
 
 // fold leaves out checks that only repeat what the first one says: where a

@@ -31,7 +31,8 @@ func resultsCommand(s streams) *cli.Command {
 			"\"latest\" (the default). Filters add up. A table shows 50 rows at a time; all other formats give\n" +
 			"all. In csv, a cell that a spreadsheet would take for a formula gets an apostrophe in front.\n\n" +
 			"EXAMPLE\n   agentaudit results latest --outcome failed --check readme:json --format csv > failed.csv\n" +
-			"   agentaudit results latest --site shop.example",
+			"   agentaudit results latest --site shop.example\n" +
+			"   agentaudit results latest --reason missing-profile --fix-kit kits",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "outcome", Usage: "only `OUTCOME`: successful, partial, failed, unchecked or cancelled"},
 			&cli.StringFlag{Name: "reason", Usage: "only `REASON`, as in missing-profile"},
@@ -48,6 +49,7 @@ func resultsCommand(s streams) *cli.Command {
 			&cli.IntFlag{Name: "limit", Usage: "show `N` rows at the most (default: 50 in a table, else all)"},
 			&cli.StringFlag{Name: "after", Usage: "go on behind `CURSOR`, which the page before has named"},
 			&cli.StringFlag{Name: "site", Usage: "show the one site `URL` of the batch in full, as audit does"},
+			fixKitFlag("write what mends failed and partial sites into the new directory `DIR`, a folder for each"),
 			&cli.BoolFlag{Name: "rejected", Usage: "show the lines that were rejected instead"},
 		},
 		Action: func(c *cli.Context) error {
@@ -73,10 +75,22 @@ func resultsCommand(s streams) *cli.Command {
 			}
 			filter.Batch = b.ID
 			switch {
+			case c.IsSet(fixKitName):
+				for _, other := range []string{"format", "full", "limit", "after", "rejected", "baseline"} {
+					if c.IsSet(other) {
+						return usagef("--%s writes kits instead of rows, for all sites that pass the filters; leave --%s out", fixKitName, other)
+					}
+				}
+				if c.IsSet("site") {
+					if _, filter.Run, err = findSite(c.Context, st, b, c.String("site")); err != nil {
+						return err
+					}
+				}
+				return writeKits(c.Context, s, st, b, filter, c.String(fixKitName))
 			case c.Bool("rejected"):
 				return listRejected(c.Context, s, st, b, c.String("format"))
 			case c.IsSet("site"):
-				return showSite(c.Context, s, st, b, c.String("site"), c.String("format"))
+				return showSite(c.Context, s, st, b, c.String("site"), c.String("format"), "")
 			}
 			return listResults(c, s, st, b, filter)
 		},
@@ -194,25 +208,36 @@ func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor st
 	}
 }
 
-// showSite shows the result of one site of a batch as audit does.
-func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, name string) error {
-	t, err := audit.ParseTarget(site, "")
-	if err != nil {
-		return usagef("--site: %v", err)
+// findSite finds the run of a site in a batch.
+func findSite(ctx context.Context, st *store.Store, b *store.Batch, site string) (t audit.Target, run store.RunID, err error) {
+	if t, err = audit.ParseTarget(site, ""); err != nil {
+		return t, "", usagef("--site: %v", err)
 	}
-	run, err := st.FindRun(ctx, b.ID, t.ProfileURL.String(), "")
+	run, err = st.FindRun(ctx, b.ID, t.ProfileURL.String(), "")
 	if errors.Is(err, store.ErrNotFound) {
-		return usagef("%s is not in batch %s; agentaudit results %s --host %s lists what is", t.ProfileURL, b.ID, b.ID, t.ProfileURL.Hostname())
+		return t, "", usagef("%s is not in batch %s; agentaudit results %s --host %s lists what is", t.ProfileURL, b.ID, b.ID, t.ProfileURL.Hostname())
 	}
+	if err != nil {
+		return t, "", undone(err)
+	}
+	return t, run, nil
+}
+
+// showSite shows the result of one site of a batch as audit does. kit is the
+// command that writes its fix kit, "" for the usual one.
+func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, name, kit string) error {
+	if kit == "" {
+		kit = fmt.Sprintf("agentaudit results %s --site %s --%s DIR", b.ID, clean(site), fixKitName)
+	}
+	t, run, err := findSite(ctx, st, b, site)
+	if err != nil {
+		return err
+	}
+	page, err := st.Results(ctx, store.Filter{Batch: b.ID, Run: run}, "", 1)
 	if err != nil {
 		return undone(err)
 	}
-	page, err := st.Results(ctx, store.Filter{Batch: b.ID, Host: t.ProfileURL.Hostname()}, "", 500)
-	if err != nil {
-		return undone(err)
-	}
-	i := slices.IndexFunc(page.Rows, func(r store.Row) bool { return r.Run == run })
-	if i < 0 {
+	if len(page.Rows) == 0 {
 		fmt.Fprintf(s.Err, "%s has no result yet: the batch is %s\n", t.ProfileURL, b.State)
 		return undone(fmt.Errorf("no result yet"))
 	}
@@ -221,7 +246,7 @@ func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, s
 		return undone(err)
 	}
 	if isDocument(name) {
-		row := page.Rows[i]
+		row := page.Rows[0]
 		row.Parts = parts
 		doc, err := newDocumentRows(name, s.Out, format.Options{Version: programVersion(), Title: t.ProfileURL.String(), Objection: format.ObjectFailed})
 		if err == nil {
@@ -233,12 +258,12 @@ func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, s
 		_, err = fmt.Fprintf(s.Out, "%s\n", parts.Report)
 		return err
 	}
-	res := report.Result{Outcome: page.Rows[i].Outcome, Reason: page.Rows[i].Reason, Detail: page.Rows[i].Detail, Report: &report.Report{},
-		AgentsVerdict: page.Rows[i].Agents, Agents: parts.Agents}
+	res := report.Result{Outcome: page.Rows[0].Outcome, Reason: page.Rows[0].Reason, Detail: page.Rows[0].Detail, Report: &report.Report{},
+		AgentsVerdict: page.Rows[0].Agents, Agents: parts.Agents, Discovery: parts.Discovery, FixKit: parts.FixKit}
 	if err := json.Unmarshal(parts.Report, res.Report); err != nil {
 		return undone(fmt.Errorf("the stored report cannot be read: %w", err))
 	}
-	if err := printResult(s.Out, &res); err != nil {
+	if err := printResult(s.Out, &res, kit); err != nil {
 		return undone(err)
 	}
 	return nil
