@@ -147,7 +147,7 @@ func everyPage(x *seeded) [][2]string {
 		{"compare-only", "/compare?before=" + string(x.before) + "&after=" + string(x.after) + "&show=only-before"},
 	}
 	if x.draft != "" {
-		pages = append(pages, [2]string{"draft", "/new/" + string(x.draft)})
+		pages = append(pages, [2]string{"draft", "/new/" + string(x.draft)}, [2]string{"sharedrun", x.sharedRun}, [2]string{"sharedview", x.sharedView})
 	}
 	return pages
 }

@@ -58,34 +58,40 @@ func (s *Server) export(format exportFormat) func(w http.ResponseWriter, r *http
 		case full == "1" && !format.full:
 			return badRequest("A %s file cannot hold whole reports; take results.ndjson with full=1.", format.ending)
 		}
-		h := w.Header()
-		h.Set("Content-Type", format.mediaType)
-		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="agentaudit-%s.%s"`, b.ID, format.ending))
-		h.Set("Cache-Control", "no-store")
-		if r.Method == http.MethodHead {
-			return nil
-		}
-		out := bufio.NewWriterSize(w, 64<<10)
-		rows := format.open(out)
-		n := 0
-		extend(w)
-		err = s.c.Store.EachResult(ctx, f, full == "1", func(row store.Row) error {
-			if n++; n%500 == 0 {
-				extend(w)
-			}
-			return rows.Write(row)
-		})
-		if err = errors.Join(err, rows.Flush()); err == nil {
-			err = out.Flush()
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				s.c.Log.ErrorContext(ctx, "an export broke off", "url", r.URL.Path, "batch", b.ID, "rows", n, "err", err)
-			}
-			panic(http.ErrAbortHandler)
-		}
+		return s.writeExport(w, r, format, f, full == "1")
+	}
+}
+
+// writeExport streams the rows of a view.
+func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, format exportFormat, f store.Filter, full bool) error {
+	ctx := r.Context()
+	h := w.Header()
+	h.Set("Content-Type", format.mediaType)
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="agentaudit-%s.%s"`, f.Batch, format.ending))
+	h.Set("Cache-Control", "no-store")
+	if r.Method == http.MethodHead {
 		return nil
 	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	rows := format.open(out)
+	n := 0
+	extend(w)
+	err := s.c.Store.EachResult(ctx, f, full, func(row store.Row) error {
+		if n++; n%500 == 0 {
+			extend(w)
+		}
+		return rows.Write(row)
+	})
+	if err = errors.Join(err, rows.Flush()); err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			s.c.Log.ErrorContext(ctx, "an export broke off", "url", s.logged(r), "batch", f.Batch, "rows", n, "err", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
 }
 
 type ndjsonRows struct{ enc *json.Encoder }

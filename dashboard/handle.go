@@ -83,6 +83,8 @@ type Request struct {
 	Query url.Values
 	Links Links
 	Now   time.Time
+	// Origin is how the world calls this host, as in https://audit.example.
+	Origin string
 	// Who asks, where Known; others get open pages alone.
 	Who   Who
 	Known bool
@@ -113,10 +115,32 @@ func (r *Request) Only(names ...string) error {
 func (s *Server) request(r *http.Request) *Request {
 	q := &Request{Links: s.links, Now: s.c.Now(), rate: s.live.rate, compared: s.compared, path: func(string) string { return "" }}
 	if r != nil {
-		q.Query, q.path = r.URL.Query(), r.PathValue
+		q.Query, q.path, q.Origin = r.URL.Query(), r.PathValue, s.origin(r)
 		q.Who, q.Known = r.Context().Value(whoKey{}).(Who)
 	}
 	return q
+}
+
+// origin is how the world, or else this reader, calls this host.
+func (s *Server) origin(r *http.Request) string {
+	switch {
+	case s.public != nil:
+		return s.public.Scheme + "://" + s.public.Host
+	case s.secureRequest(r):
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// logged is the path of a request for the log: links that are shared are
+// secrets.
+func (s *Server) logged(r *http.Request) string {
+	const shared = "/share/"
+	path := strings.TrimPrefix(r.URL.Path, s.links.base)
+	if strings.HasPrefix(path, shared) {
+		return shared + "…"
+	}
+	return r.URL.Path
 }
 
 // whoKey is under what a request carries the Who that was admitted.
@@ -180,7 +204,7 @@ func (s *Server) handle(mux *http.ServeMux, pattern string, n need, f func(w htt
 		} else if err != nil {
 			s.fail(w, r, err)
 		}
-		s.c.Log.DebugContext(r.Context(), "served", "url", r.URL.Path, "dur", time.Since(start), "err", err)
+		s.c.Log.DebugContext(r.Context(), "served", "url", s.logged(r), "dur", time.Since(start), "err", err)
 	})
 }
 
@@ -192,7 +216,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := explain(err)
 	id := requestID()
 	if e.Code >= 500 && !e.logged {
-		s.c.Log.ErrorContext(r.Context(), "a page failed", "url", r.URL.Path, "request", id, "err", err)
+		s.c.Log.ErrorContext(r.Context(), "a page failed", "url", s.logged(r), "request", id, "err", err)
 	}
 	p := s.errorPage(s.request(r), e)
 	p.RequestID = id

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"agentaudit/audit"
 	"agentaudit/audit/sitelist"
 	"agentaudit/store"
 	"agentaudit/worker/producer"
@@ -140,6 +141,16 @@ func (p *NewPage) Formats() []Option {
 	return all
 }
 
+// Discovers are the choices of when to scan.
+func (p *NewPage) Discovers() []Option {
+	words := map[audit.Discover]string{audit.DiscoverAlways: "every site", audit.DiscoverMissing: "sites without a valid agentic.json", audit.DiscoverNever: "no site"}
+	var all []Option
+	for _, d := range audit.Discovers {
+		all = append(all, Option{Value: string(d), Words: words[d], Selected: p.List.Options.Discover == d || p.List.Options.Discover == "" && d == audit.DiscoverMissing})
+	}
+	return all
+}
+
 // MoreOptions says that one of the options out of sight is set.
 func (p *NewPage) MoreOptions() bool { return p.List.Options.List.Read != sitelist.Options{} }
 
@@ -216,6 +227,10 @@ func (s *Server) readNewList(w http.ResponseWriter, r *http.Request, form *multi
 			l.Name = value
 		case "noAgents":
 			l.Options.NoAgents = value != ""
+		case "discover":
+			l.Options.Discover = audit.Discover(value)
+		case "ignoreRobots":
+			l.Options.IgnoreRobots = value != ""
 		case "format":
 			read.Format = sitelist.Format(value)
 		case "column":
@@ -251,6 +266,8 @@ func (s *Server) startTaking(ctx context.Context, l newList) (*store.Batch, erro
 		return nil, badRequest("There is no list: paste some sites, or choose a file.")
 	case len(l.Name) > longestName:
 		return nil, badRequest("The name has at most %d bytes.", longestName)
+	case l.Options.Discover != "" && !slices.Contains(audit.Discovers, l.Options.Discover):
+		return nil, unknown("choice of when to scan", string(l.Options.Discover), audit.Discovers)
 	case read.Format != sitelist.FormatAuto && !slices.Contains(sitelist.Formats, read.Format):
 		return nil, unknown("format", string(read.Format), sitelist.Formats)
 	}

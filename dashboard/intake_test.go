@@ -51,7 +51,7 @@ func TestNewAudit(t *testing.T) {
 	s := serve(t, Config{Store: x, Write: x, Now: clock.Now})
 	v := visit(t, s)
 	csv := "homepage,name,slug,tags\nOne.example,One,first,a b\nnot a site,Two,,\none.example,Again,,\n"
-	res, body := v.upload("shops.csv", []byte(csv), "name", " My shops ", "sites", "three.example\n# a comment\n", "noAgents", "1", "format", "", "column", "homepage")
+	res, body := v.upload("shops.csv", []byte(csv), "name", " My shops ", "sites", "three.example\n# a comment\n", "noAgents", "1", "discover", "always", "ignoreRobots", "1", "format", "", "column", "homepage")
 	if res.StatusCode != http.StatusSeeOther {
 		t.Fatalf("status %d: %s", res.StatusCode, body)
 	}
@@ -81,7 +81,7 @@ func TestNewAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := producer.OptionsOf(b)
-	if err != nil || b.State != store.StateQueued || b.Name != "My shops" || !o.NoAgents || o.List.Read.Column != "homepage" || o.List.Rereadable() {
+	if err != nil || b.State != store.StateQueued || b.Name != "My shops" || !o.NoAgents || o.Discover != "always" || !o.IgnoreRobots || o.List.Read.Column != "homepage" || o.List.Rereadable() {
 		t.Errorf("the batch is %+v with %+v, %v", b, o, err)
 	}
 	if due, err := x.TakeDue(t.Context(), store.ClassSmall, 10); err != nil || len(due) != 2 {
@@ -151,6 +151,7 @@ func TestListsThatAreNotTaken(t *testing.T) {
 		{"l.txt", long, 413, "more than 25,000 lines", nil},
 		{"l.txt", strings.Repeat("# not a line\n", 800_000), 413, "larger than", nil},
 		{"l.txt", "a.example", 400, "at most 100 bytes", []string{"name", strings.Repeat("x", 101)}},
+		{"l.txt", "a.example", 400, "always, missing, never", []string{"discover", "sometimes"}},
 		{"l.txt", "a.example", 400, "no field", []string{"nome", "x"}},
 		{"l.txt", "a.example", 413, "is longer than", []string{"column", strings.Repeat("x", 100_000)}},
 	} {

@@ -112,6 +112,9 @@ func (l Links) Sites(f store.SiteFilter, cursor string) string {
 }
 func (l Links) SitesForm() string { return l.base + "/sites" }
 
+// Kit is the archive that mends a publication.
+func (l Links) Kit(id store.RunID) string { return l.Run(id) + "/" + kitName }
+
 // Site is a target over time.
 func (l Links) Site(target string) string { return l.with("/site", url.Values{"target": {target}}) }
 
@@ -163,6 +166,23 @@ func (l Links) DropDraft(id store.BatchID) string  { return l.Draft(id) + "/drop
 // Steer is where a form leads that does something to a batch: pause, resume,
 // cancel, retry, again.
 func (l Links) Steer(id store.BatchID, what string) string { return l.Batch(id) + "/" + what }
+
+// Share is where forms lead that share something, RevokeShare where one that
+// ends that; Shared is what strangers open.
+func (l Links) Share() string { return l.base + "/share" }
+func (l Links) RevokeShare(id string) string {
+	return l.base + "/shares/" + url.PathEscape(id) + "/revoke"
+}
+func (l Links) Shared(secret string) string { return l.base + "/share/" + url.PathEscape(secret) }
+
+// Badge and BadgeJSON are the badge of a site, for pages of others and for
+// shields.io.
+func (l Links) Badge(target string) string {
+	return l.with("/badge.svg", url.Values{"target": {siteName(target)}})
+}
+func (l Links) BadgeJSON(target string) string {
+	return l.with("/badge.json", url.Values{"target": {siteName(target)}})
+}
 
 // Settings shows how the dashboard is set up; NewToken and RevokeToken are
 // where its forms lead.

@@ -72,7 +72,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(p)
 			default:
-				s.c.Log.ErrorContext(r.Context(), "a page panicked", "url", r.URL.Path, "err", p, "stack", string(debug.Stack()))
+				s.c.Log.ErrorContext(r.Context(), "a page panicked", "url", s.logged(r), "err", p, "stack", string(debug.Stack()))
 				s.fail(w, r, &HTTPError{Code: http.StatusInternalServerError, Message: "The page could not be made.", logged: true})
 			}
 		}()

@@ -30,6 +30,14 @@ type Frame struct {
 	// Who reads it. Bare leaves the menu out, for those who may not use it.
 	Who  Who
 	Bare bool
+	// Origin is how the world calls this host, as in https://audit.example.
+	Origin string
+	// Badges says that badges are served.
+	Badges bool
+	// Shared is the path of a page that is shared by a link, "" for others;
+	// SharedUntil is when that ends. Such a page leads nowhere else.
+	Shared      string
+	SharedUntil time.Time
 	// CanWrite says that the reader can change things here.
 	CanWrite bool
 	// Notice is what the last action came to, "" for none.
@@ -45,6 +53,7 @@ func (f *Frame) frame() *Frame { return f }
 // dress fills in what is the same for all pages.
 func (s *Server) dress(f *Frame, r *Request) {
 	f.Links, f.AsOf, f.Version = s.links, r.Now, s.c.Version
+	f.Origin, f.Badges = r.Origin, !s.c.NoBadges
 	f.Who, f.CanWrite = r.Who, r.Who.Write && s.c.Write != nil
 	f.Style, f.Script, f.Icon = s.links.base+s.assets.path("style.css"), s.links.base+s.assets.path("live.js"), s.links.base+s.assets.path("icon.svg")
 }

@@ -304,6 +304,11 @@ func (p *ResultsPage) Fields() []param {
 	return slices.DeleteFunc(filterValues(p.Filter), func(v param) bool { return v.Value == "" })
 }
 
+// ShareFields are what a form sends that shares the view.
+func (p *ResultsPage) ShareFields() []param {
+	return append(p.Fields(), param{"batch", string(p.Batch.ID)})
+}
+
 // MoreFilters says that one of the less common filters is set.
 func (p *ResultsPage) MoreFilters() bool {
 	f := p.Filter

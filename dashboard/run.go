@@ -41,6 +41,8 @@ type RunPage struct {
 	Evidence  []report.Evidence
 	Agents    *Agents
 	Discovery bool
+	// Kit says that there are files that mend the publication.
+	Kit bool
 	// Raw is the report for reading, "" where it is too long for a page.
 	Raw string
 
@@ -160,7 +162,7 @@ func (p *RunPage) documents(parts *store.Parts) error {
 			return fmt.Errorf("read the agents report of run %s: %w", p.Run.ID, err)
 		}
 	}
-	p.Discovery = parts.Discovery != nil
+	p.Discovery, p.Kit = parts.Discovery != nil, parts.FixKit != nil
 	p.sortChecks()
 	p.Letter = letter(p)
 	var raw bytes.Buffer
@@ -259,13 +261,15 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
 	if err := s.request(r).Only(); err != nil {
 		return err
 	}
-	id := store.RunID(r.PathValue("run"))
+	return s.writeDocument(w, r, store.RunID(r.PathValue("run")), r.PathValue("document"))
+}
+
+func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, id store.RunID, name string) error {
 	parts, err := s.c.Store.Parts(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	var doc json.RawMessage
-	name := r.PathValue("document")
 	switch name {
 	case "report.json":
 		doc = parts.Report
@@ -287,6 +291,9 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
 	_, _ = w.Write(doc)
 	return nil
 }
+
+// ShareFields are what a form sends that shares the result.
+func (p *RunPage) ShareFields() []param { return []param{{"run", string(p.Run.ID)}} }
 
 // Took is how long the last attempt lasted.
 func (p *RunPage) Took() time.Duration { return p.Row.FinishedAt.Sub(p.Row.StartedAt) }

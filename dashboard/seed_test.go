@@ -27,6 +27,8 @@ type seeded struct {
 	before, after, running, cancelled, empty store.BatchID
 	// draft is a list that waits to be confirmed, "" before written.
 	draft store.BatchID
+	// sharedRun and sharedView are the paths of what was shared.
+	sharedRun, sharedView string
 	// failed is a run of after that fails; its site has two results.
 	failed store.RunID
 	// net is where the sites are as they were last.
@@ -190,6 +192,8 @@ func (s *seeded) written(t testing.TB) {
 		t.Fatalf("%d %s", res.StatusCode, body)
 	}
 	s.draft = store.BatchID(strings.TrimPrefix(res.Header.Get("Location"), "/new/"))
+	s.sharedRun = v.shareLink("run", string(s.failed), "days", "30")
+	s.sharedView = v.shareLink("batch", string(s.after), "outcome", "failed", "days", "7")
 	v.post("/settings/tokens", "name", "the directory's own site", "scope", "read", "days", "90")
 }
 

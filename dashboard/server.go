@@ -52,6 +52,10 @@ type Writer interface {
 	Tokens(ctx context.Context) ([]store.Token, error)
 	TokenOf(ctx context.Context, secret string) (*store.Token, error)
 	RevokeToken(ctx context.Context, id string) error
+	NewShare(ctx context.Context, v store.Share) (secret string, _ *store.Share, err error)
+	Shares(ctx context.Context) ([]store.Share, error)
+	ShareOf(ctx context.Context, secret string) (*store.Share, error)
+	RevokeShare(ctx context.Context, id string) error
 
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
@@ -87,6 +91,9 @@ type Config struct {
 	// name of its own at this machine and read everything. "*" allows any, for
 	// a dashboard that is open to all who can reach it anyway.
 	Hosts []string
+	// NoBadges serves no badges. They are for all who come, and say of a site
+	// what anybody finds out by auditing it: the outcome and its day.
+	NoBadges bool
 	// MaxUpload bounds a list that is sent in, in bytes; 0 is 250 MB. MaxLines
 	// bounds its lines; 0 is 2,000,000.
 	MaxUpload, MaxLines int64
@@ -224,6 +231,7 @@ func (s *Server) Handler() http.Handler {
 	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
 	s.handle(mux, "GET /batches/{batch}/results.ndjson", reading, s.export(exportNDJSON))
 	s.handle(mux, "GET /runs/{run}/{document}", reading, s.document)
+	s.handle(mux, "GET /runs/{run}/"+kitName, reading, s.kit)
 	// Live numbers, read by the script of the pages.
 	s.handle(mux, "GET /events", reading, s.events)
 	// Forms of the pages.
@@ -237,7 +245,14 @@ func (s *Server) Handler() http.Handler {
 	action(s, mux, "/batches/{batch}/cancel", s.steer("The batch was cancelled.", s.cancelBatch))
 	s.handle(mux, "POST /settings/tokens", writing, s.newToken)
 	action(s, mux, "/settings/tokens/{token}/revoke", s.revokeToken)
-	// For all who come: the sign-in, and our own style sheet, script and icon.
+	s.handle(mux, "POST /share", writing, s.newShare)
+	action(s, mux, "/shares/{share}/revoke", s.revokeShare)
+	// For all who have a link.
+	s.handle(mux, "GET /share/{secret}", open, s.shared)
+	s.handle(mux, "GET /share/{secret}/{file}", open, s.sharedFile)
+	// For all who come: badges, the sign-in, and our own style sheet, script and icon.
+	s.handle(mux, "GET /badge.svg", open, s.serveBadge("image/svg+xml", badgeSVG))
+	s.handle(mux, "GET /badge.json", open, s.serveBadge("application/json", badgeJSON))
 	openPage(s, mux, "GET /signin", "signin", s.signInPage)
 	s.handle(mux, "POST /signin", open, s.signIn)
 	s.handle(mux, "POST /signout", open, s.signOut)

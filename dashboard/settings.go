@@ -14,6 +14,7 @@ import (
 type SettingsPage struct {
 	Frame
 	Tokens []store.Token
+	Shares []ShareLine
 	// Secret is the token just made: it is shown this once.
 	Secret string
 	// SignIn says that readers have to sign in, ReadOnly that nothing can be
@@ -42,7 +43,10 @@ func (s *Server) newSettingsPage(ctx context.Context) (*SettingsPage, error) {
 		return p, nil
 	}
 	var err error
-	p.Tokens, err = s.c.Write.Tokens(ctx)
+	if p.Tokens, err = s.c.Write.Tokens(ctx); err != nil {
+		return nil, err
+	}
+	p.Shares, err = s.shareLines(ctx)
 	return p, err
 }
 
