@@ -14,6 +14,7 @@ import (
 
 	"agentaudit/dashboard/signin"
 	"agentaudit/store"
+	"agentaudit/worker/mcp"
 )
 
 // Reader is all that the pages read; *store.Store is one. Errors are those of
@@ -97,6 +98,8 @@ type Config struct {
 	// MaxUpload bounds a list that is sent in, in bytes; 0 is 250 MB. MaxLines
 	// bounds its lines; 0 is 2,000,000.
 	MaxUpload, MaxLines int64
+	// MCP are the tools for agents at /mcp, nil for none.
+	MCP *mcp.Config
 	// Version is shown at the foot of each page, "" for none.
 	Version string
 	// Log hears of failures, and of every request at debug level; nil is silence.
@@ -126,6 +129,8 @@ type Server struct {
 	compared   *comparisons
 	background sync.WaitGroup
 	stop       context.CancelFunc
+	ended      context.Context // after stop
+	tools      *http.ServeMux  // of /mcp
 }
 
 // New checks the configuration and the templates. The error says what is wrong
@@ -176,7 +181,11 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
+	s.stop, s.ended, s.tools = stop, ctx, http.NewServeMux()
+	if err := s.serveMCP(s.tools); err != nil {
+		stop()
+		return nil, err
+	}
 	s.live = newLive(ctx, c.Store, c.LiveEvery, c.Now, c.Log)
 	s.compared = newComparisons(ctx, c.Store, &s.background)
 	// An error page that fails could not say so: it is tried before it is needed.
@@ -257,6 +266,8 @@ func (s *Server) Handler() http.Handler {
 	s.handle(mux, "POST /signin", open, s.signIn)
 	s.handle(mux, "POST /signout", open, s.signOut)
 	mux.Handle("GET /static/{hash}/{name}", s.assets)
+	// Tools, called by agents.
+	mux.Handle(mcpPath, s.tools)
 	s.handle(mux, "/", reading, func(w http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			return notAllowed(w)

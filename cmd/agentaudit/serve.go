@@ -10,6 +10,7 @@ import (
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
+	"agentaudit/worker/mcp"
 )
 
 func serveCommand(s streams) *cli.Command {
@@ -37,6 +38,9 @@ func serveCommand(s streams) *cli.Command {
 			if v.web, err = newWeb(c, v.cfg); err != nil {
 				return err
 			}
+			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
+				return err
+			}
 			if v.ops, err = newOps(c, v.cfg); err != nil {
 				return err
 			}
@@ -56,7 +60,7 @@ func dashboardCommand(s streams) *cli.Command {
 		UsageText: "agentaudit dashboard [--listen HOST:PORT]",
 		Description: "Shows what is in the data directory, also while agentaudit run or serve works on it. It audits\n" +
 			"nothing itself.\n\nEXAMPLE\n   agentaudit dashboard --listen 127.0.0.1:8081",
-		Flags: append(webFlags(), opsFlags()...),
+		Flags: append(append(webFlags(), opsFlags()...), contactFlag()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usagef("dashboard takes no arguments; --data-dir says what it shows")
@@ -68,6 +72,9 @@ func dashboardCommand(s streams) *cli.Command {
 			}
 			v.cfg.forService(c)
 			if v.web, err = newWeb(c, v.cfg); err != nil {
+				return err
+			}
+			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
 				return err
 			}
 			if v.ops, err = newOps(c, v.cfg); err != nil {
@@ -151,6 +158,9 @@ func (v *services) show(ctx context.Context) error {
 // as far as there are these.
 func (v *services) run(ctx context.Context, st *store.Store, q *queue.Conn, parts ...part) error {
 	if v.web != nil {
+		if tools := v.web.config.MCP; tools != nil {
+			tools.Open = func(context.Context, bool) (mcp.Store, func(), error) { return st, func() {}, nil }
+		}
 		p, err := v.web.part(st)
 		if err != nil {
 			return err
