@@ -60,7 +60,7 @@ type CompareLine struct {
 	store.Pair
 	Target, Label string
 	Before, After *store.RunResult
-	Diff          Diff
+	Diff          store.Diff
 }
 
 const comparePerPage = 50
@@ -216,7 +216,7 @@ func (p *ComparePage) rows(ctx context.Context, read Reader, c *store.Comparison
 			l.Target, l.Label = l.After.Target, l.After.Label
 		}
 		if l.Before != nil && l.After != nil {
-			l.Diff = diff(&l.Before.SiteResult, &l.After.SiteResult)
+			l.Diff = store.DiffChecks(&l.Before.SiteResult, &l.After.SiteResult)
 		}
 	}
 	return nil

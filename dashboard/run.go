@@ -51,7 +51,7 @@ type RunPage struct {
 	Newest bool
 	// Earlier is the result before this one, nil for none, Diff what changed.
 	Earlier  *store.SiteResult
-	Diff     Diff
+	Diff     store.Diff
 	Timeline Timeline
 }
 
@@ -67,32 +67,6 @@ type Agents struct {
 		Detail   string `json:"detail"`
 		Remedy   string `json:"remedy"`
 	} `json:"checks"`
-}
-
-// Diff is what changed in the checks of a site from one result to the next.
-type Diff struct{ Fixed, New, Still []string }
-
-// diff compares checks that fail or warn, by their ids; information is not
-// counted.
-func diff(before, after *store.SiteResult) Diff {
-	open := func(r *store.SiteResult) []string {
-		return slices.DeleteFunc(slices.Concat(r.Failing, r.Warning), func(id string) bool { return id == "linked" })
-	}
-	var d Diff
-	was, is := open(before), open(after)
-	for _, id := range is {
-		if slices.Contains(was, id) {
-			d.Still = append(d.Still, id)
-		} else {
-			d.New = append(d.New, id)
-		}
-	}
-	for _, id := range was {
-		if !slices.Contains(is, id) {
-			d.Fixed = append(d.Fixed, id)
-		}
-	}
-	return d
 }
 
 const (
@@ -252,7 +226,7 @@ func (p *RunPage) history(ctx context.Context, read Reader) error {
 		return err
 	}
 	p.Earlier = &before[0]
-	p.Diff = diff(p.Earlier, &store.SiteResult{Failing: p.Row.Failing, Warning: p.Row.Warning})
+	p.Diff = store.DiffChecks(p.Earlier, &store.SiteResult{Failing: p.Row.Failing, Warning: p.Row.Warning})
 	return nil
 }
 

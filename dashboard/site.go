@@ -31,7 +31,7 @@ type SitePage struct {
 type HistoryLine struct {
 	store.SiteResult
 	Changed bool
-	Diff    Diff
+	Diff    store.Diff
 }
 
 // Timeline is a strip of the last results of a site, oldest first.
@@ -115,7 +115,7 @@ func sitePage(ctx context.Context, r *Request, read Reader) (*SitePage, error) {
 	for i, res := range list[:min(len(list), historyPerPage)] {
 		line := HistoryLine{SiteResult: res}
 		if i+1 < len(list) {
-			line.Changed, line.Diff = true, diff(&list[i+1], &list[i])
+			line.Changed, line.Diff = true, store.DiffChecks(&list[i+1], &list[i])
 		}
 		p.History = append(p.History, line)
 	}

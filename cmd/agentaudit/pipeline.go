@@ -51,18 +51,20 @@ func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, err
 	return p, nil
 }
 
-// worker makes the worker for a store and a queue. soleOwner says that no
-// other process works on the store; observe may be nil.
-func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (*worker.Worker, error) {
+// worker makes the worker for a store and a queue, as a function that works
+// until its context ends. soleOwner says that no other process works on the
+// store; observe may be nil. Workers on one Redis server share their manners.
+func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (func(context.Context) error, error) {
 	tuneMemory()
 	// Who is alone keeps its manners by itself, which costs nothing.
-	var places worker.Places
+	manners, done := worker.NewManners(nil, worker.Limits{}), func() {}
 	if !soleOwner && !q.IsEmbedded() {
-		places = q.NewPlaces(p.cfg.log)
+		places := q.NewPlaces(p.cfg.log)
+		manners, done = worker.NewManners(places, worker.Limits{}), places.Close
 	}
-	manners := worker.NewManners(places, worker.Limits{})
 	client, err := p.client(fetch.Config{Admit: manners.Admit})
 	if err != nil {
+		done()
 		return nil, err
 	}
 	w, err := worker.New(worker.Config{
@@ -70,9 +72,13 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 		Auditor: &audit.Auditor{Client: client, Log: p.cfg.log},
 	})
 	if err != nil {
+		done()
 		return nil, undone(err)
 	}
-	return w, nil
+	return func(ctx context.Context) error {
+		defer done()
+		return w.Run(ctx)
+	}, nil
 }
 
 // openQueue connects to the Redis server that --redis names, or makes a queue
@@ -146,7 +152,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	if err != nil {
 		return err
 	}
-	w, err := r.worker(st, r.q, st.Sole(), out.observe)
+	work, err := r.worker(st, r.q, st.Sole(), out.observe)
 	if err != nil {
 		_ = out.close()
 		return err
@@ -154,7 +160,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(working) }()
+	go func() { ended <- work(working) }()
 	watchErr := r.watch(ctx, st, b, ended)
 	stop()
 	// watch hands on the worker's own end; everything else has to wait for it.

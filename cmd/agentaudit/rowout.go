@@ -53,8 +53,11 @@ type jsonArray struct {
 	n int
 }
 
-func (o *jsonArray) Write(r store.Row) error {
-	data, err := json.Marshal(r)
+func (o *jsonArray) Write(r store.Row) error { return o.add(r) }
+
+// add writes one element.
+func (o *jsonArray) add(v any) error {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,8 @@ type runner struct {
 	baseline *format.Baseline
 	quiet    bool
 	options  audit.Options
+	// drops says that an interrupted intake is given up, not kept for --resume.
+	drops bool
 	// hints are the commands that the summary names.
 	hints bool
 }
@@ -202,6 +204,15 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, undone(err)
 	}
+	b, err := r.create(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	return r.intake(ctx, st, b)
+}
+
+// create makes the batch, without its list.
+func (r *runner) create(ctx context.Context, st *store.Store) (*store.Batch, error) {
 	options, err := json.Marshal(producer.Options{List: r.list, Options: r.options})
 	if err != nil {
 		return nil, undone(err)
@@ -210,7 +221,7 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 	if err != nil {
 		return nil, undone(err)
 	}
-	return r.intake(ctx, st, b)
+	return b, nil
 }
 
 // intake reads the list. A list that cannot be read to its end is not audited
@@ -228,7 +239,7 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 		}
 	})
 	if err != nil {
-		if ctx.Err() != nil && r.list.Rereadable() {
+		if ctx.Err() != nil && r.list.Rereadable() && !r.drops {
 			r.note("the list was not read to its end; agentaudit run --resume %s reads it again", b.ID)
 			return nil, err
 		}
@@ -238,7 +249,7 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 		if bad, ok := errors.AsType[*producer.ListError](err); ok {
 			// The lines before the trouble are good, but a list must not be
 			// audited by halves unnoticed.
-			return nil, usagef("%v; nothing of the list was audited, correct it and run it again", bad)
+			return nil, usagef("%v; nothing of the list was audited, correct it and give it again", bad)
 		}
 		return nil, err
 	}

@@ -137,11 +137,11 @@ func (v *services) serve(ctx context.Context) error {
 	}
 	defer q.Close()
 	// On a queue of many, other workers may hold runs of this store.
-	w, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), nil)
+	work, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), nil)
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, part{"the worker", w.Run})
+	return v.run(ctx, st, q, part{"the worker", work})
 }
 
 // show shows what is in the data directory.

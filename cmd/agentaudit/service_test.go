@@ -30,7 +30,9 @@ type logged struct {
 
 // service is a service under test inside the process.
 type serviceUnderTest struct {
-	t     *testing.T
+	t *testing.T
+	// lines has room for all that a service of a test says: nobody may read
+	// while a test asks for pages.
 	lines chan logged
 	stop  context.CancelFunc
 	ended chan int
@@ -41,16 +43,17 @@ func startService(t *testing.T, connect func(fetch.Config) (*fetch.Client, error
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
-	u := &serviceUnderTest{t: t, lines: make(chan logged), stop: stop, ended: make(chan int, 1)}
+	lines := make(chan logged, 100_000)
+	u := &serviceUnderTest{t: t, lines: lines, stop: stop, ended: make(chan int, 1)}
 	go func() {
-		defer close(u.lines)
+		defer close(lines)
 		for s := bufio.NewScanner(r); s.Scan(); {
 			l := logged{Text: s.Text()}
 			_ = json.Unmarshal(s.Bytes(), &l) // what is no JSON has its text
 			if _, rest, ok := strings.Cut(l.Text, "The dashboard is at "); ok {
 				l.URL, _, _ = strings.Cut(rest, " ")
 			}
-			u.lines <- l
+			lines <- l
 		}
 	}()
 	go func() {

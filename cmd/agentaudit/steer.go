@@ -31,6 +31,45 @@ func cancelCommand(s streams) *cli.Command {
 	}
 }
 
+func pauseCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "pause",
+		Usage:     "let a batch rest",
+		UsageText: "agentaudit pause BATCH [--note TEXT]",
+		Description: "Audits that are under way are finished, no others begin until agentaudit resume. Works while others\n" +
+			"work on the batch, and leaves other batches alone.\n\nEXAMPLE\n   agentaudit pause latest --note \"until Monday\"",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "note", Usage: "say why in `TEXT`, for those who look at the batch", Value: "paused from the command line"}},
+		Action: func(c *cli.Context) error {
+			return steer(c, s, func(st *store.Store, b *store.Batch) error {
+				if err := st.PauseBatch(c.Context, b.ID, c.String("note")); err != nil {
+					return err
+				}
+				fmt.Fprintf(s.Err, "batch %s is paused: %d of %s are done; agentaudit resume %s goes on\n", b.ID, b.Done(), plural(b.Entries, "entry", "entries"), b.ID)
+				return nil
+			})
+		},
+	}
+}
+
+func resumeCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with a paused batch",
+		UsageText: "agentaudit resume BATCH",
+		Description: "Running workers (agentaudit serve, worker or run) take it up again within a second. To go on with a\n" +
+			"batch that nobody works on, use agentaudit run --resume.\n\nEXAMPLE\n   agentaudit resume latest",
+		Action: func(c *cli.Context) error {
+			return steer(c, s, func(st *store.Store, b *store.Batch) error {
+				if err := st.ResumeBatch(c.Context, b.ID); err != nil {
+					return err
+				}
+				fmt.Fprintf(s.Err, "batch %s goes on: %d of %s are done\n", b.ID, b.Done(), plural(b.Entries, "entry", "entries"))
+				return nil
+			})
+		},
+	}
+}
+
 // steer finds the one batch that a command names and does something to it.
 func steer(c *cli.Context, s streams, do func(*store.Store, *store.Batch) error) error {
 	if c.NArg() != 1 {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"agentaudit/worker"
+)
+
+func workerCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "worker",
+		Usage:     "work alone, beside any number of others",
+		UsageText: "agentaudit worker --redis URL [--concurrency N]",
+		Description: "Audits what lists are handed over (agentaudit enqueue), together with all other workers on the same\n" +
+			"Redis server and store. A store in a data directory serves processes of one machine only. SIGTERM or\n" +
+			"Ctrl+C ends it in order: what is under way is finished or given back within 30 seconds.\n\n" +
+			"EXAMPLE\n   agentaudit worker --redis redis://127.0.0.1:6379 --concurrency 128",
+		Flags: append(append([]cli.Flag{
+			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+		}, opsFlags()...), visitFlags()...),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usagef("worker takes no arguments; agentaudit enqueue LIST hands a list to it")
+			}
+			v := &services{s: s}
+			var err error
+			if v.pipeline, err = newPipeline(c, s, worker.RetryWorkers); err != nil {
+				return err
+			}
+			if v.cfg.redis == "" {
+				return usagef("worker needs --redis URL (or AGENTAUDIT_REDIS): workers share their queue; agentaudit serve works without")
+			}
+			v.cfg.forService(c)
+			if v.ops, err = newOps(c, v.cfg); err != nil {
+				return err
+			}
+			if err := v.take(c.Context); err != nil {
+				return err
+			}
+			defer v.giveUp()
+			return v.workBeside(c.Context)
+		},
+	}
+}
+
+// workBeside works on a store and a queue that others use, too.
+func (v *services) workBeside(ctx context.Context) error {
+	st, _, err := openBeside(ctx, v.cfg)
+	if err != nil {
+		return v.interrupted(ctx, err)
+	}
+	defer st.Close()
+	q, err := openQueue(ctx, v.cfg)
+	if err != nil {
+		return v.interrupted(ctx, err)
+	}
+	defer q.Close()
+	work, err := v.worker(st, q, false, nil)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, st, q, part{"the worker", work})
+}
