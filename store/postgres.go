@@ -14,12 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// How long the server may be silent before a connection is given up, and a
-// little less, how long it may work on one statement.
 const (
-	readPatience  = time.Minute
-	writePatience = 30 * time.Second
-	longPatience  = time.Hour
+	// longPatience is patience with statements that take minutes, such as the end
+	// of an intake of millions.
+	longPatience = time.Hour
 	// idleInTx is how long a transaction may stand still, for instance when its
 	// process was frozen: it holds locks that others wait for.
 	idleInTx = 20 * time.Second
@@ -34,9 +32,9 @@ func (s *Store) openPostgres(ctx context.Context, source string) error {
 	if err != nil {
 		return fmt.Errorf("the URL cannot be used: %w", err) // pgx shows no password
 	}
-	s.read = pool(config, readPatience, 8, func(p map[string]string) { p["default_transaction_read_only"] = "on" })
+	s.read = pool(config, 2*s.o.Patience, 8, func(p map[string]string) { p["default_transaction_read_only"] = "on" })
 	if s.o.Access != ReadOnly {
-		s.write = pool(config, writePatience, 6, nil)
+		s.write = pool(config, s.o.Patience, 6, nil)
 		s.long = pool(config, longPatience, 2, nil)
 		if s.o.Access == Own {
 			if err := s.migrate(ctx); err != nil {
@@ -47,6 +45,8 @@ func (s *Store) openPostgres(ctx context.Context, source string) error {
 	return s.checkSchema(ctx)
 }
 
+// pool makes connections that are given up when the server is silent for longer
+// than patience; a little less is what it may take for one statement.
 func pool(base *pgx.ConnConfig, patience time.Duration, most int, more func(map[string]string)) *sql.DB {
 	config := base.Copy()
 	for name, value := range map[string]string{

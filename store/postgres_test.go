@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -76,5 +77,39 @@ func TestPostgresMigratedByMany(t *testing.T) {
 	}
 	if err := errors.Join(all...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A database of a newer program is left alone, and one that is not up to date
+// by those that may not change it.
+func TestPostgresOfAnotherVersion(t *testing.T) {
+	url := storetest.Postgres(t)
+	storetest.Open(t, url, store.Options{}).Close()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	change := func(statement string) {
+		t.Helper()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(`INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (9999, '9999_later', 'x', 0)`)
+	for _, a := range []store.Access{store.Own, store.Shared, store.ReadOnly} {
+		_, err := store.Open(t.Context(), url, store.Options{Access: a})
+		if wantErr(t, err, store.ErrSchema); !strings.Contains(err.Error(), "update the program") {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+	}
+	if st := must[*store.Status](t)(store.ReadStatus(t.Context(), url, store.Options{})); !strings.Contains(st.Trouble, "newer") {
+		t.Errorf("%+v", st)
+	}
+	change(`DELETE FROM schema_version WHERE version >= (SELECT max(version) FROM schema_version WHERE version < 9999)`)
+	_, err = store.Open(t.Context(), url, store.Options{Access: store.ReadOnly})
+	wantErr(t, err, store.ErrSchema)
+	if st := must[*store.Status](t)(store.ReadStatus(t.Context(), url, store.Options{})); len(st.Pending) != 1 || st.Trouble != "" {
+		t.Errorf("%+v", st)
 	}
 }

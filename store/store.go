@@ -47,6 +47,9 @@ type Options struct {
 	// small writes (claims, results); 0 is 10 ms. With many claims open it makes
 	// groups of what would be a transaction each; otherwise writes do not wait.
 	GroupEvery time.Duration
+	// Patience is how long a PostgreSQL server may take to answer a small write
+	// before it counts as away; 0 is 30 s. Reads may take twice as long.
+	Patience time.Duration
 
 	// anySchema opens a database whatever its version.
 	anySchema bool
@@ -93,6 +96,9 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 	}
 	if o.MaxLooked == 0 {
 		o.MaxLooked = 8000
+	}
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
 	}
 	if o.GroupEvery == 0 {
 		o.GroupEvery = 10 * time.Millisecond

@@ -2,9 +2,11 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -156,10 +158,11 @@ func until(t *testing.T, s *watched, id store.BatchID, cond func(*store.Batch) b
 	patience := time.After(time.Minute) // a wrong test ends with a message
 	for {
 		b, err := s.Batch(t.Context(), id)
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrUnavailable): // its server restarts
+		case err != nil:
 			t.Fatal(err)
-		}
-		if cond(b) {
+		case cond(b):
 			return b
 		}
 		select {
@@ -199,6 +202,18 @@ func (w *watched) PauseBatch(ctx context.Context, id store.BatchID, note string)
 
 func newStore(t *testing.T) *watched {
 	return watch(storetest.Open(t, t.TempDir(), store.Options{}))
+}
+
+// onStores runs a test with SQLite in a directory and with a PostgreSQL server.
+func onStores(t *testing.T, f func(t *testing.T, place string)) {
+	t.Run("SQLite", func(t *testing.T) { f(t, t.TempDir()) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, storetest.Postgres(t)) })
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	storetest.StopPostgres()
+	os.Exit(code)
 }
 
 func embedded(t *testing.T) *queue.Conn {

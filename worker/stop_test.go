@@ -86,8 +86,9 @@ func TestShutdownGivesBackAfterGrace(t *testing.T) {
 }
 
 // A process that dies writes nothing more: here its store is closed under it.
-func TestKill(t *testing.T) {
-	dir := t.TempDir()
+func TestKill(t *testing.T) { onStores(t, testKill) }
+
+func testKill(t *testing.T, dir string) {
 	s := watch(storetest.Open(t, dir, store.Options{}))
 	b := storetest.Batch(t, s.Store, storetest.Targets(100)...)
 	begun, goOn := make(chan string, 200), make(chan struct{})
@@ -126,8 +127,10 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func TestDeadWorkersRunIsTakenOver(t *testing.T) {
-	s := newStore(t)
+func TestDeadWorkersRunIsTakenOver(t *testing.T) { onStores(t, testDeadWorkersRun) }
+
+func testDeadWorkersRun(t *testing.T, place string) {
+	s := watch(storetest.Open(t, place, store.Options{}))
 	b := storetest.Batch(t, s.Store, storetest.Targets(5)...)
 	due, err := s.TakeDue(t.Context(), store.ClassSmall, 2)
 	if err != nil {

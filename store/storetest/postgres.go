@@ -237,20 +237,30 @@ func (s *Server) Thaw(t testing.TB) { s.signalAll(t, syscall.SIGCONT) }
 
 func (s *Server) signalAll(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	pid := s.cmd.Process.Pid
-	syscall.Kill(pid, sig) // first, so that no process is added
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
+	if err := s.signalTree(sig); err != nil {
 		t.Fatal(err)
-	}
-	for child := range strings.FieldsSeq(string(children)) {
-		if n, err := strconv.Atoi(child); err == nil {
-			syscall.Kill(n, sig)
-		}
 	}
 }
 
+func (s *Server) signalTree(sig syscall.Signal) error {
+	pid := s.cmd.Process.Pid
+	if err := syscall.Kill(pid, sig); err != nil { // first, so that no process is added
+		return err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return err
+	}
+	for child := range strings.FieldsSeq(string(children)) {
+		if n, err := strconv.Atoi(child); err == nil {
+			syscall.Kill(n, sig) // it may have ended
+		}
+	}
+	return nil
+}
+
 func (s *Server) remove() {
+	s.signalTree(syscall.SIGCONT) // a frozen server would not end
 	s.Stop()
 	os.RemoveAll(s.dir)
 }
