@@ -46,7 +46,7 @@ func explainPostgres(err error) error {
 	}
 	var network net.Error
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	if connecting || errors.As(err, &network) && !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	if connecting || pgconn.SafeToRetry(err) || errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network) && !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
