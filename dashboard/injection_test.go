@@ -102,9 +102,14 @@ func hostileResult(h *hostile, target string, at time.Time) *report.Result {
 	note := report.Check{ID: "linked", Label: h.text(), Status: report.Warn, Detail: h.text(), Remedy: h.text()}
 	agents, _ := json.Marshal(map[string]any{"verdict": h.text(), "format": h.unshown(), "checks": []any{
 		map[string]any{"id": h.text(), "severity": h.text(), "file": h.text(), "line": 3, "detail": h.text(), "remedy": h.text()}}})
-	discovery, _ := json.Marshal(map[string]any{"notes": []string{h.unshown()}})
+	source := func() map[string]any {
+		return map[string]any{"kind": h.text(), "url": h.text(), "source": h.unshown(), "title": h.unshown(), "availability": "linked"}
+	}
+	found, _ := json.Marshal(map[string]any{"requestedUrl": h.unshown(), "notes": []string{h.text()}, "sources": []any{map[string]any{"kind": h.text(), "url": h.unshown()}},
+		"drift": map[string]any{"operationsAdded": []any{map[string]any{"document": h.text(), "method": h.text(), "path": h.text()}}, "connectionsUnlisted": []any{source()}, "documentsVanished": []any{source()}}})
+	kit, _ := json.Marshal(map[string]any{"profileUrl": h.unshown(), "files": []any{map[string]any{"name": h.text(), "url": h.text(), "contentType": h.text(), "content": h.unshown(), "why": h.text()}}, "byHand": []any{h.text()}})
 	return &report.Result{
-		Outcome: report.OutcomeFailed, Reason: report.Reason(h.text()), Detail: h.text(), RulesVersion: h.unshown(), AgentsVerdict: h.text(), Agents: agents, Discovery: discovery,
+		Outcome: report.OutcomeFailed, Reason: report.Reason(h.text()), Detail: h.text(), RulesVersion: h.unshown(), AgentsVerdict: h.text(), Agents: agents, Discovery: found, FixKit: kit,
 		StartedAt: at, FinishedAt: at,
 		Evidence: []report.Evidence{{URL: h.link(), Address: h.text(), TLS: h.text(), Status: 200, MediaType: h.text(), SHA256: h.text(), Error: h.text(), Message: h.text(), StartedAt: at}},
 		Report: &report.Report{

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"agentaudit/audit/discovery"
+	"agentaudit/audit/publication"
 	"agentaudit/audit/report"
 	"agentaudit/store"
 )
@@ -41,8 +43,10 @@ type RunPage struct {
 	Evidence  []report.Evidence
 	Agents    *Agents
 	Discovery bool
-	// Kit says that there are files that mend the publication.
-	Kit bool
+	// Scan is what a scan found and Kit what mends the publication, nil where
+	// there is none.
+	Scan *discovery.Report
+	Kit  *publication.Kit
 	// Raw is the report for reading, "" where it is too long for a page.
 	Raw string
 
@@ -136,7 +140,16 @@ func (p *RunPage) documents(parts *store.Parts) error {
 			return fmt.Errorf("read the agents report of run %s: %w", p.Run.ID, err)
 		}
 	}
-	p.Discovery, p.Kit = parts.Discovery != nil, parts.FixKit != nil
+	if p.Discovery = parts.Discovery != nil; p.Discovery {
+		p.Scan = new(discovery.Report)
+		if err := json.Unmarshal(parts.Discovery, p.Scan); err != nil {
+			return fmt.Errorf("read the discovery report of run %s: %w", p.Run.ID, err)
+		}
+	}
+	var err error
+	if p.Kit, err = publication.DecodeKit(parts.FixKit); err != nil {
+		return fmt.Errorf("run %s: %w", p.Run.ID, err)
+	}
 	p.sortChecks()
 	p.Letter = letter(p)
 	var raw bytes.Buffer

@@ -56,6 +56,15 @@ func TestDriftNamesWhatChanged(t *testing.T) {
 	if asJSON(t, d) != asJSON(t, want) {
 		t.Errorf("got  %s\nwant %s", asJSON(t, d), asJSON(t, want))
 	}
+	lines := strings.Join(d.Lines(1), "\n")
+	for _, say := range []string{"+ PUT /c is new in " + doc, "- GET /a is gone from " + doc, "… and 1 more", "+ mcp https://tools.example/mcp is advertised", "- documentation " + site + "/docs/a has vanished"} {
+		if !strings.Contains(lines, say) {
+			t.Errorf("%q is not said:\n%s", say, lines)
+		}
+	}
+	if found := after.Found(); found != "1 mcp (only linked), 2 openapi, 1 website" && !strings.Contains(found, "1 mcp (only linked)") {
+		t.Errorf("found %s", found)
+	}
 	// A report that was kept as JSON still tells most of it.
 	var kept Report
 	if err := json.Unmarshal([]byte(asJSON(t, after)), &kept); err != nil {

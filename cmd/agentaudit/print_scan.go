@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"agentaudit/audit/discovery"
-	"agentaudit/audit/profile"
 	"agentaudit/audit/publication"
 	"agentaudit/audit/report"
 )
@@ -36,13 +35,16 @@ func printScanBeside(s *screen, res *report.Result, kit string) error {
 	return nil
 }
 
+// maxDriftLines bounds each list of differences.
+const maxDriftLines = 8
+
 func printScanShort(s *screen, r *discovery.Report) {
 	fmt.Fprintf(s.w, "\n%s\n", s.in("What the site offers", bold))
 	if r.Error != "" {
 		fmt.Fprintln(s.w, s.wrap("A scan came to nothing: "+clean(sentence(r.Error)), "  "))
 		return
 	}
-	fmt.Fprintln(s.w, s.wrap(fmt.Sprintf("A scan with %s found %s.", plural(int64(r.Requests), "request", "requests"), sourceCounts(r.Sources)), "  "))
+	fmt.Fprintln(s.w, s.wrap(fmt.Sprintf("A scan with %s found %s.", plural(int64(r.Requests), "request", "requests"), r.Found()), "  "))
 	for _, n := range r.Notes {
 		fmt.Fprintln(s.w, s.wrap("· "+clean(n), "  "))
 	}
@@ -54,65 +56,7 @@ func printScanShort(s *screen, r *discovery.Report) {
 		return
 	}
 	fmt.Fprintf(s.w, "\n%s  %s\n", s.in("Changed since agentic.json was made", bold), s.in("for information; it counts for nothing above", dim))
-	for _, l := range driftLines(r.Drift) {
+	for _, l := range r.Drift.Lines(maxDriftLines) {
 		fmt.Fprintln(s.w, s.wrap(clean(l), "  "))
 	}
-}
-
-// sourceCounts says how many resources of each kind a scan found, in the order
-// of the list.
-func sourceCounts(sources []discovery.Source) string {
-	type key struct {
-		kind profile.ResourceKind
-		how  profile.Availability
-	}
-	var order []key
-	n := map[key]int{}
-	for _, src := range sources {
-		k := key{src.Kind, src.Availability}
-		if n[k]++; n[k] == 1 {
-			order = append(order, k)
-		}
-	}
-	var words []string
-	for _, k := range order {
-		word := fmt.Sprintf("%d %s", n[k], k.kind)
-		if k.how == profile.Linked {
-			word += " (only linked)"
-		}
-		words = append(words, word)
-	}
-	if words == nil {
-		return "nothing to list"
-	}
-	return strings.Join(words, ", ")
-}
-
-// maxDriftLines bounds each list of differences.
-const maxDriftLines = 8
-
-func driftLines(d *discovery.Drift) (lines []string) {
-	list := func(n int, line func(i int) string) {
-		for i := range n {
-			if i == maxDriftLines {
-				lines = append(lines, fmt.Sprintf("  … and %d more", n-i))
-				return
-			}
-			lines = append(lines, line(i))
-		}
-	}
-	operations := func(mark string, ops []discovery.DriftOperation, what string) {
-		list(len(ops), func(i int) string {
-			return fmt.Sprintf("%s %s %s  %s %s", mark, ops[i].Method, ops[i].Path, what, ops[i].Document)
-		})
-	}
-	sources := func(mark string, all []discovery.Source, what string) {
-		list(len(all), func(i int) string { return fmt.Sprintf("%s %s %s  %s", mark, all[i].Kind, all[i].URL, what) })
-	}
-	operations("+", d.OperationsAdded, "is new in")
-	operations("-", d.OperationsGone, "is gone from")
-	sources("+", d.ConnectionsUnlisted, "is advertised, but not listed")
-	sources("+", d.DocumentsUnlisted, "is there, but not listed")
-	sources("-", d.DocumentsVanished, "has vanished")
-	return lines
 }
