@@ -46,10 +46,16 @@ func TestRedis(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the other suites show the behaviour; this one the kind of server")
+	}
 	exercise(t, func(t *testing.T) backend { return connected(t, Options{URL: queuetest.Cluster(t)}) })
 }
 
 func TestSentinel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the other suites show the behaviour; this one the kind of server")
+	}
 	exercise(t, func(t *testing.T) backend { return connected(t, Options{URL: queuetest.Sentinel(t)}) })
 }
 
