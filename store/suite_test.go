@@ -37,6 +37,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Leases", testLeases},
 		{"ResetRunning", testResetRunning},
 		{"ConcurrentFinish", testConcurrentFinish},
+		{"Answers", testAnswers},
 		{"Status", testStatus},
 		{"ManyProcesses", testManyProcesses},
 		{"OneClaimWins", testOneClaimWins},
