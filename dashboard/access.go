@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"agentaudit/dashboard/signin"
 	"agentaudit/store"
 )
 
@@ -43,22 +41,6 @@ const (
 	reading             // who has signed in, or a token
 	writing             // the same with the right to change things
 )
-
-// Reachable checks an address to listen on, as in "127.0.0.1:8080": anything
-// but a loopback address needs users who sign in. The error says what to do.
-func Reachable(listen string, users *signin.Users) error {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen on %.100q: give host and port, as in 127.0.0.1:8080", listen)
-	}
-	if users != nil || host == "localhost" {
-		return nil
-	}
-	if addr, err := netip.ParseAddr(host); err == nil && addr.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("%s can be reached from other machines, and nobody has to sign in; make users with agentaudit password, or listen on 127.0.0.1", listen)
-}
 
 // sessionLength is how long a sign-in lasts.
 const sessionLength = 7 * 24 * time.Hour

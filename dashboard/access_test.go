@@ -344,26 +344,6 @@ func TestPublicURL(t *testing.T) {
 	serve(t, Config{Store: x, PublicURL: "https://a.example/team/", BasePath: "/team"})
 }
 
-func TestReachable(t *testing.T) {
-	users := testUsers(t, "anna")
-	for _, good := range []string{"127.0.0.1:80", "[::1]:8080", "localhost:0", "127.9.9.9:1"} {
-		if err := Reachable(good, nil); err != nil {
-			t.Errorf("%s: %v", good, err)
-		}
-	}
-	for _, bad := range []string{":8080", "0.0.0.0:80", "[::]:80", "192.168.1.1:80", "audit.example:80", "localhost.evil.example:1"} {
-		if err := Reachable(bad, nil); err == nil || !strings.Contains(err.Error(), "agentaudit password") {
-			t.Errorf("%s without users: %v", bad, err)
-		}
-		if err := Reachable(bad, users); err != nil {
-			t.Errorf("%s with users: %v", bad, err)
-		}
-	}
-	if err := Reachable("8080", users); err == nil {
-		t.Error("no port, and no complaint")
-	}
-}
-
 func TestRemoteAddress(t *testing.T) {
 	for _, c := range []struct{ remote, forwarded, want string }{
 		{"203.0.113.9:1", "", "203.0.113.9"},

@@ -13,7 +13,7 @@
 // strangers from reading the dashboard through a name of theirs.
 //
 // Without [Config.Users] everybody who can reach the dashboard may do
-// everything, which is for one's own machine ([Reachable]). With it, a page is
+// everything, which is for one's own machine. With it, a page is
 // open to a session (a cookie) or a token (Authorization: Bearer). All that
 // changes something is a POST, and is refused where it comes from another
 // origin.

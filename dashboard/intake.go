@@ -168,6 +168,7 @@ func (s *Server) emptyNewPage() *NewPage {
 // newAudit takes the form of the page: its file is read as it comes, and
 // stands last in it.
 func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
+	patient(w)
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+longestPaste)
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -371,7 +372,7 @@ func estimate(ctx context.Context, read Reader, runs int64) (Estimate, error) {
 func (s *Server) startDraft(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), longestIntake)
 	defer cancel()
-	extend(w)
+	patient(w)
 	b, err := s.c.Write.SealBatch(ctx, store.BatchID(r.PathValue("batch")))
 	if errors.Is(err, store.ErrConflict) {
 		return &HTTPError{Code: http.StatusConflict, Message: "This list cannot be started: it was started already, or the program was restarted since it was read.", Advice: "Look at the list of batches; if it is not there, hand it in again.", Err: err}

@@ -75,10 +75,11 @@ type Config struct {
 	// dashboard that only reads.
 	Write Writer
 	// Users are those who may sign in; they need Write. nil lets everybody in
-	// who can reach the dashboard, with all rights: see [Reachable].
+	// who can reach the dashboard, with all rights: for one's own machine.
 	Users *signin.Users
 	// PublicURL is the address by which the world reaches the dashboard, with
-	// the base path, as in https://audit.example.org; "" if it does not.
+	// the base path, as in https://audit.example.org; "" if it does not. With an
+	// https address the dashboard serves an agentic.json and agents.txt of its own.
 	PublicURL string
 	// Facts are shown on the page of settings: how the program was started.
 	// They hold no secrets.
@@ -121,7 +122,8 @@ type Server struct {
 	hosts      map[string]bool
 	pages      map[string]*template.Template
 	assets     *assets
-	public     *url.URL // nil for none
+	public     *url.URL            // nil for none
+	own        map[string]selfFile // by path
 	origins    *http.CrossOriginProtection
 	attempts   signin.Limit
 	intakes    chan struct{} // has room for each intake that may go on
@@ -172,6 +174,9 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("dashboard: users sign in, but the store cannot be written to")
 	}
 	if err := s.setPublic(c.PublicURL); err != nil {
+		return nil, err
+	}
+	if s.own, err = selfFiles(s.public); err != nil {
 		return nil, err
 	}
 	if s.assets, err = newAssets(); err != nil {
@@ -265,6 +270,9 @@ func (s *Server) Handler() http.Handler {
 	openPage(s, mux, "GET /signin", "signin", s.signInPage)
 	s.handle(mux, "POST /signin", open, s.signIn)
 	s.handle(mux, "POST /signout", open, s.signOut)
+	for path, f := range s.own {
+		s.handle(mux, "GET "+path, open, s.self(f))
+	}
 	mux.Handle("GET /static/{hash}/{name}", s.assets)
 	// Tools, called by agents.
 	mux.Handle(mcpPath, s.tools)

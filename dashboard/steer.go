@@ -67,7 +67,7 @@ func (s *Server) auditAgain(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
-	extend(w)
+	patient(w)
 	b, err := s.draftOf(r.Context(), store.BatchID(r.PathValue("batch")), r.PostForm)
 	if err != nil {
 		return err

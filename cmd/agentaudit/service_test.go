@@ -225,11 +225,11 @@ func TestListenIsChecked(t *testing.T) {
 			code int
 			want string
 		}{
-			{"--listen :8080", exitUsage, "no sign-in"},
-			{"--listen 0.0.0.0:8080", exitUsage, "no sign-in"},
-			{"--listen [::]:8080", exitUsage, "no sign-in"},
-			{"--listen 192.0.2.1:8080", exitUsage, "no sign-in"},
-			{"--listen localhost.example:8080", exitUsage, "no sign-in"},
+			{"--listen :8080", exitUsage, "nobody would have to sign in"},
+			{"--listen 0.0.0.0:8080", exitUsage, "nobody would have to sign in"},
+			{"--listen [::]:8080", exitUsage, "nobody would have to sign in"},
+			{"--listen 192.0.2.1:8080", exitUsage, "nobody would have to sign in"},
+			{"--listen localhost.example:8080", exitUsage, "nobody would have to sign in"},
 			{"--listen 8080", exitUsage, "HOST:PORT"},
 			{"--listen 127.0.0.1:", exitUsage, "HOST:PORT"},
 			{"--listen " + taken.Addr().String(), exitUndone, "--listen 127.0.0.1:0 takes any free port"},

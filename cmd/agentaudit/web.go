@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/dashboard"
+	"agentaudit/dashboard/signin"
+	"agentaudit/store"
 )
 
 // web is what the flags say of the dashboard.
@@ -25,6 +27,9 @@ func webFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "listen", Usage: "show the dashboard at `HOST:PORT`; port 0 is any free one", Value: defaultListen, EnvVars: []string{"AGENTAUDIT_LISTEN"}},
 		&cli.StringFlag{Name: "base-path", Usage: "put the dashboard below `PATH` of its host, as behind a proxy", EnvVars: []string{"AGENTAUDIT_BASE_PATH"}},
+		&cli.StringFlag{Name: "users", Usage: "let those sign in whose names and hashes stand in `FILE` (agentaudit password makes its lines)", EnvVars: []string{"AGENTAUDIT_USERS"}},
+		&cli.StringFlag{Name: "public-url", Usage: "the world reaches the dashboard at `URL`, as in https://audit.example.org", EnvVars: []string{"AGENTAUDIT_PUBLIC_URL"}},
+		&cli.BoolFlag{Name: "no-badges", Usage: "serve no badges of sites to people who have not signed in", EnvVars: []string{"AGENTAUDIT_NO_BADGES"}},
 		&cli.StringSliceFlag{Name: "host", Usage: "answer for this host `NAME`, too (may be repeated; localhost always is)", EnvVars: []string{"AGENTAUDIT_HOST"}},
 	}
 }
@@ -36,8 +41,15 @@ func newWeb(c *cli.Context, cfg *config) (*web, error) {
 	w.config = dashboard.Config{
 		BasePath: c.String("base-path"), Hosts: c.StringSlice("host"), Version: programVersion(), Log: cfg.log,
 	}
-	const signIn = false // there is none yet
-	err := checkListen("--listen", w.listen, signIn, "the dashboard has no sign-in; listen on 127.0.0.1 and put a proxy with sign-in in front (--host NAME lets it through)")
+	w.config.PublicURL, w.config.NoBadges = c.String("public-url"), c.Bool("no-badges")
+	if file := c.String("users"); file != "" {
+		users, err := signin.ReadFile(file)
+		if err != nil {
+			return nil, usagef("--users: %v", err)
+		}
+		w.config.Users = users
+	}
+	err := checkListen("--listen", w.listen, w.config.Users != nil, "nobody would have to sign in; make a file of users with agentaudit password and give it with --users, or listen on 127.0.0.1")
 	return w, err
 }
 
@@ -49,9 +61,9 @@ func (w *web) take(ctx context.Context) (err error) {
 }
 
 // part makes the dashboard over a store.
-func (w *web) part(st dashboard.Reader) (part, error) {
+func (w *web) part(st *store.Store) (part, error) {
 	config := w.config
-	config.Store = st
+	config.Store, config.Write = st, st
 	server, err := dashboard.New(config)
 	if err != nil {
 		return part{}, usagef("%v", err)
