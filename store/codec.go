@@ -17,6 +17,7 @@ import (
 const (
 	encPlain = 0
 	encZstd1 = 1
+	encZstd2 = 2
 )
 
 // dictionary1 is one telling report with its evidence: a new one shares most
@@ -24,6 +25,12 @@ const (
 //
 //go:embed dictionaries/1.txt
 var dictionary1 []byte
+
+// dictionary2 adds what came later, reports of agents.txt and of scans and fix
+// kits, each once: what they share with others is most of them.
+//
+//go:embed dictionaries/2.txt
+var dictionary2 []byte
 
 // maxDocuments bounds what one body may unpack to: far more than any audit
 // leaves, and little enough for a damaged file not to take the memory.
@@ -36,12 +43,12 @@ type codec struct {
 }
 
 func newCodec() (*codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(encZstd1, dictionary1),
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(encZstd2, dictionary2),
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10), zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(encZstd1, dictionary1),
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(encZstd1, dictionary1), zstd.WithDecoderDictRaw(encZstd2, dictionary2),
 		zstd.WithDecoderMaxMemory(maxDocuments), zstd.WithDecoderConcurrency(2))
 	if err != nil {
 		return nil, err
@@ -61,7 +68,7 @@ func (c *codec) pack(parts ...[]byte) (enc int64, body []byte) {
 		plain = binary.AppendUvarint(plain, uint64(len(p)))
 		plain = append(plain, p...)
 	}
-	return encZstd1, c.enc.EncodeAll(plain, nil)
+	return encZstd2, c.enc.EncodeAll(plain, nil)
 }
 
 var errDamaged = errors.New("the stored documents are damaged")
@@ -72,7 +79,7 @@ func (c *codec) unpack(enc int64, body []byte, least, most int) ([][]byte, error
 	plain := body
 	switch enc {
 	case encPlain:
-	case encZstd1:
+	case encZstd1, encZstd2:
 		var err error
 		if plain, err = c.dec.DecodeAll(body, nil); err != nil {
 			return nil, fmt.Errorf("%w: %w", errDamaged, err)
