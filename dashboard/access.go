@@ -123,6 +123,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, n need) (who Who,
 	case n == open:
 		return who, true, nil // whoever it is
 	case errors.Is(err, errSignIn):
+		if s.isAPI(r) {
+			return who, false, &HTTPError{Code: http.StatusUnauthorized, Message: "Nobody is signed in.", Advice: "Send a token as Authorization: Bearer TOKEN; tokens are made on the page of settings."}
+		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			return who, false, &HTTPError{Code: http.StatusUnauthorized, Title: "Sign in first", Message: "Your session has ended, so that nothing was changed.", Advice: "Sign in and do it again."}
 		}

@@ -218,6 +218,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code >= 500 && !e.logged {
 		s.c.Log.ErrorContext(r.Context(), "a page failed", "url", s.logged(r), "request", id, "err", err)
 	}
+	if s.isAPI(r) {
+		s.problem(w, e, id)
+		return
+	}
 	p := s.errorPage(s.request(r), e)
 	p.RequestID = id
 	body, err := s.render("error", p)

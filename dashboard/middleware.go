@@ -107,7 +107,7 @@ func (s *Server) based(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		clean := path.Clean(r.URL.Path)
 		switch {
-		case r.Method == http.MethodDelete && r.URL.Path == s.links.base+mcpPath: // the end of a session
+		case r.Method == http.MethodDelete && (s.isAPI(r) || r.URL.Path == s.links.base+mcpPath): // what was made, or a session
 			http.StripPrefix(s.links.base, next).ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 			s.fail(w, r, notAllowed(w))

@@ -57,6 +57,8 @@ type Writer interface {
 	Shares(ctx context.Context) ([]store.Share, error)
 	ShareOf(ctx context.Context, secret string) (*store.Share, error)
 	RevokeShare(ctx context.Context, id string) error
+	BeginAnswer(ctx context.Context, key string) (*store.Answer, error)
+	EndAnswer(ctx context.Context, key string, a *store.Answer) error
 
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
@@ -133,6 +135,7 @@ type Server struct {
 	stop       context.CancelFunc
 	ended      context.Context // after stop
 	tools      *http.ServeMux  // of /mcp
+	apiDoc     []byte          // of /openapi.json
 }
 
 // New checks the configuration and the templates. The error says what is wrong
@@ -183,6 +186,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	if s.pages, err = parseTemplates(); err != nil {
+		return nil, err
+	}
+	if s.apiDoc, err = describeAPI(links.base, c.Version); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -274,6 +280,8 @@ func (s *Server) Handler() http.Handler {
 		s.handle(mux, "GET "+path, open, s.self(f))
 	}
 	mux.Handle("GET /static/{hash}/{name}", s.assets)
+	// The API, called by programs.
+	s.mountAPI(mux)
 	// Tools, called by agents.
 	mux.Handle(mcpPath, s.tools)
 	s.handle(mux, "/", reading, func(w http.ResponseWriter, r *http.Request) error {
