@@ -96,7 +96,7 @@ func rankReasons(l Links, b *store.Batch, counts []store.ReasonCount, limit int)
 		if c.Reason == report.ReasonComplete || len(all) == limit {
 			continue
 		}
-		all = append(all, Ranked{Name: string(c.Reason), Words: reasonWords[c.Reason], Outcome: c.Outcome, Count: c.Entries, Of: b.Done(), Link: l.Reason(b.ID, c.Reason, c.Outcome)})
+		all = append(all, Ranked{Name: string(c.Reason), Words: c.Reason.Words(), Outcome: c.Outcome, Count: c.Entries, Of: b.Done(), Link: l.Reason(b.ID, c.Reason, c.Outcome)})
 	}
 	scale(all)
 	return all

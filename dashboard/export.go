@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	"agentaudit/store"
 )
@@ -101,12 +98,6 @@ func newNDJSONRows(w io.Writer) rowWriter { return ndjsonRows{json.NewEncoder(w)
 func (o ndjsonRows) Write(r store.Row) error { return o.enc.Encode(r) }
 func (o ndjsonRows) Flush() error            { return nil }
 
-// csvHeader names the columns as the JSON rows name their members.
-var csvHeader = []string{
-	"batch", "entry", "line", "input", "target", "id", "label", "tags", "outcome", "reason", "detail", "valid", "publication",
-	"textIndex", "readme", "agents", "failing", "warning", "attempts", "startedAt", "finishedAt", "durationMs",
-}
-
 type csvRows struct {
 	w    *csv.Writer
 	cols []string
@@ -114,40 +105,16 @@ type csvRows struct {
 
 func newCSVRows(w io.Writer) rowWriter {
 	o := csvRows{csv.NewWriter(w), nil}
-	_ = o.w.Write(csvHeader) // an error stays in the writer
+	_ = o.w.Write(store.CSVColumns) // an error stays in the writer
 	return &o
 }
 
 func (o *csvRows) Write(r store.Row) error {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	o.cols = append(o.cols[:0],
-		string(r.Batch), number(r.Entry), number(r.Line), r.Input, r.Target, r.ID, r.Label,
-		strings.Join(r.Tags, " "), string(r.Outcome), string(r.Reason), r.Detail, strconv.FormatBool(r.Valid),
-		string(r.Publication), string(r.TextIndex), string(r.Readme), r.Agents, strings.Join(r.Failing, " "),
-		strings.Join(r.Warning, " "), strconv.Itoa(r.Attempts), cell(r.StartedAt), cell(r.FinishedAt), number(r.DurationMs))
-	for i := range o.cols {
-		o.cols[i] = inert(o.cols[i])
-	}
+	o.cols = r.AppendCSV(o.cols[:0])
 	return o.w.Write(o.cols)
 }
 
 func (o *csvRows) Flush() error {
 	o.w.Flush()
 	return o.w.Error()
-}
-
-// inert puts an apostrophe before text that a spreadsheet would run as a
-// formula: what lists and sites say must not.
-func inert(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
-}
-
-func cell(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }

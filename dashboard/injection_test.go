@@ -214,13 +214,13 @@ func TestHostileExports(t *testing.T) {
 		t.Fatal(body)
 	}
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
-	if err != nil || len(rows) != 2 || !slices.Equal(rows[0], csvHeader) {
+	if err != nil || len(rows) != 2 || !slices.Equal(rows[0], store.CSVColumns) {
 		t.Fatalf("%v, %v", rows, err)
 	}
 	guarded := 0
 	for i, cell := range rows[1] {
 		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-			t.Errorf("a spreadsheet would run %s: %.40q", csvHeader[i], cell)
+			t.Errorf("a spreadsheet would run %s: %.40q", store.CSVColumns[i], cell)
 		}
 		if strings.HasPrefix(cell, "'=") {
 			guarded++
@@ -230,7 +230,7 @@ func TestHostileExports(t *testing.T) {
 		t.Errorf("only %d cells needed a guard", guarded)
 	}
 	for in, want := range map[string]string{"": "", "a": "a", "=1": "'=1", "+1": "'+1", "-1": "'-1", "@a": "'@a", "\ta": "'\ta", "\ra": "'\ra", "a=1": "a=1", "'=": "'="} {
-		if got := inert(in); got != want {
+		if got := store.Inert(in); got != want {
 			t.Errorf("inert(%q) = %q, want %q", in, got, want)
 		}
 	}

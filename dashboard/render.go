@@ -101,7 +101,7 @@ func (s *Server) render(name string, p any) ([]byte, error) {
 var functions = template.FuncMap{
 	"number": number, "share": share, "plural": plural, "span": span, "size": size, "webAddress": webAddress, "siteName": siteName, "shortCheck": shortCheck,
 	"outcomeWord": func(o report.Outcome) string { return outcomeWords[o] },
-	"reasonWord":  func(r report.Reason) string { return reasonWords[r] },
+	"reasonWord":  report.Reason.Words,
 	"checkWord":   report.CheckWords,
 	"stateWord":   func(s store.BatchState) string { return stateWords[s] },
 	"changeName":  func(c store.Change) string { return changeWords[c][0] },

@@ -242,7 +242,7 @@ func (p *ResultsPage) options(reasons []store.ReasonCount, checks []store.CheckC
 	}
 	for _, reason := range report.Reasons {
 		if n := byReason[reason]; n > 0 || p.Filter.Reason == reason {
-			p.Reasons = append(p.Reasons, Option{string(reason), reasonWords[reason], n, p.Filter.Reason == reason})
+			p.Reasons = append(p.Reasons, Option{string(reason), reason.Words(), n, p.Filter.Reason == reason})
 		}
 	}
 	byCheck := map[string]int64{}

@@ -72,7 +72,7 @@ func TestNames(t *testing.T) {
 	}
 	// Every word that can come up is explained.
 	for _, r := range report.Reasons {
-		if reasonWords[r] == "" {
+		if r.Words() == "" {
 			t.Errorf("no words for the reason %s", r)
 		}
 	}

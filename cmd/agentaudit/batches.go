@@ -141,7 +141,7 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 	if len(reasons) > 0 {
 		fmt.Fprintf(w, "\n%s\n", sc.in("Why", bold))
 		for _, r := range reasons {
-			fmt.Fprintf(w, "  %8d  %s %-17s  %s\n", r.Entries, pad(outcomeWord(sc, r.Outcome), string(r.Outcome), 10), r.Reason, reasonWords[r.Reason])
+			fmt.Fprintf(w, "  %8d  %s %-17s  %s\n", r.Entries, pad(outcomeWord(sc, r.Outcome), string(r.Outcome), 10), r.Reason, r.Reason.Words())
 		}
 	}
 	checks, err := st.TopChecks(ctx, b.ID, 10)

@@ -191,8 +191,8 @@ func newChangeWriter(format string, w io.Writer) (*changeWriter, error) {
 			return nil, err
 		}
 		return &changeWriter{func(r changeRow) error {
-			words := func(l []string) string { return inert(strings.Join(l, " ")) }
-			return out.Write([]string{string(r.Change), inert(r.Target), inert(r.Label), string(r.OutcomeBefore), string(r.OutcomeAfter),
+			words := func(l []string) string { return store.Inert(strings.Join(l, " ")) }
+			return out.Write([]string{string(r.Change), store.Inert(r.Target), store.Inert(r.Label), string(r.OutcomeBefore), string(r.OutcomeAfter),
 				string(r.ReasonBefore), string(r.ReasonAfter), words(r.Fixed), words(r.New), words(r.Still), string(r.RunBefore), string(r.RunAfter)})
 		}, func() error { out.Flush(); return out.Error() }}, nil
 	}

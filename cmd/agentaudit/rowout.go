@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"agentaudit/store"
 )
@@ -79,27 +77,19 @@ func (o *jsonArray) End() error {
 	return err
 }
 
-// csvHeader names the columns as the JSON rows name their members.
-var csvHeader = []string{
-	"batch", "entry", "line", "input", "target", "id", "label", "tags", "outcome", "reason", "detail", "valid", "publication",
-	"textIndex", "readme", "agents", "failing", "warning", "attempts", "startedAt", "finishedAt", "durationMs",
+type csvRows struct {
+	w     *csv.Writer
+	cells []string
 }
 
-type csvRows struct{ w *csv.Writer }
-
 func newCSV(w io.Writer) (rowWriter, error) {
-	o := &csvRows{csv.NewWriter(w)}
-	return o, o.w.Write(csvHeader)
+	o := &csvRows{w: csv.NewWriter(w)}
+	return o, o.w.Write(store.CSVColumns)
 }
 
 func (o *csvRows) Write(r store.Row) error {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	err := o.w.Write([]string{
-		string(r.Batch), number(r.Entry), number(r.Line), inert(r.Input), inert(r.Target), inert(r.ID), inert(r.Label),
-		inert(strings.Join(r.Tags, " ")), string(r.Outcome), string(r.Reason), inert(r.Detail), strconv.FormatBool(r.Valid),
-		string(r.Publication), string(r.TextIndex), string(r.Readme), inert(r.Agents), inert(strings.Join(r.Failing, " ")),
-		inert(strings.Join(r.Warning, " ")), strconv.Itoa(r.Attempts), instant(r.StartedAt), instant(r.FinishedAt), number(r.DurationMs),
-	})
+	o.cells = r.AppendCSV(o.cells[:0])
+	err := o.w.Write(o.cells)
 	o.w.Flush()
 	if err == nil {
 		err = o.w.Error()
@@ -110,22 +100,6 @@ func (o *csvRows) Write(r store.Row) error {
 func (o *csvRows) End() error {
 	o.w.Flush()
 	return o.w.Error()
-}
-
-// inert puts an apostrophe before text that a spreadsheet would run as a
-// formula: what lists and sites say must not.
-func inert(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
-}
-
-func instant(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // table shows one line a result: what it is about, the outcome, why, and the
