@@ -55,7 +55,31 @@ func benchStore(b *testing.B) (*store.Store, [2]store.BatchID) {
 			b.Fatal(err)
 		}
 	}
-	return s, [2]store.BatchID{have[1].ID, have[0].ID}
+	return inBenchPlace(b, s, dir), [2]store.BatchID{have[1].ID, have[0].ID}
+}
+
+// inBenchPlace is the store that AGENTAUDIT_BENCH_STORE asks for with what is in
+// s: "postgres" is a server for the time of the benchmark, a postgres:// URL one
+// that keeps it.
+func inBenchPlace(b *testing.B, s *store.Store, dir string) *store.Store {
+	b.Helper()
+	url := os.Getenv("AGENTAUDIT_BENCH_STORE")
+	switch {
+	case url == "" || url == "sqlite":
+		return s
+	case url == "postgres":
+		url = storetest.PostgresServer(b).Database(b)
+	}
+	st, err := store.ReadStatus(b.Context(), url, store.Options{})
+	if err == nil && st.Batches == 0 {
+		if err = s.Close(); err == nil {
+			_, err = store.Copy(b.Context(), dir, url, store.Options{}, nil)
+		}
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return storetest.Open(b, url, store.Options{})
 }
 
 func benchFill(b *testing.B, s *store.Store, n int) {

@@ -126,6 +126,31 @@ func BenchmarkSite(b *testing.B) {
 	}
 }
 
+// BenchmarkProcesses is how many sites a second one and four processes take,
+// claim and finish in one PostgreSQL database, each with 64 at a time. All of
+// them change the same batch and counters.
+func BenchmarkProcesses(b *testing.B) {
+	url := storetest.PostgresServer(b).Database(b)
+	for _, n := range []int{1, 4} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			stores := make([]*store.Store, n)
+			for i := range stores {
+				stores[i] = storetest.Open(b, url, store.Options{})
+			}
+			for b.Loop() {
+				batch := storetest.Batch(b, stores[0], storetest.Targets(4000)...)
+				start := time.Now()
+				var wg sync.WaitGroup
+				for _, s := range stores {
+					wg.Go(func() { drain(b, s, 64) })
+				}
+				wg.Wait()
+				b.ReportMetric(float64(batch.Runs)/time.Since(start).Seconds(), "sites/s")
+			}
+		})
+	}
+}
+
 func drain(b *testing.B, s *store.Store, workers int) {
 	due := make(chan store.Due)
 	var wg sync.WaitGroup

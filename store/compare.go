@@ -89,6 +89,11 @@ func (p pair) change() Change {
 func (s *Store) Compare(ctx context.Context, before, after BatchID) (*Comparison, error) {
 	c := &Comparison{Before: before, After: after}
 	err := s.snapshot(ctx, func(tx *sql.Tx) error {
+		if s.d.wholeLists != "" {
+			if _, err := tx.ExecContext(ctx, s.d.wholeLists); err != nil {
+				return err
+			}
+		}
 		var was, is []uint8
 		for _, x := range []struct {
 			id       BatchID

@@ -29,6 +29,8 @@ type dialect struct {
 	// sortSmall and sortAsBefore bound the memory of a large sort in a
 	// transaction; what does not fit goes to temporary files.
 	sortSmall, sortAsBefore string
+	// wholeLists is said in a transaction that joins all rows of long lists.
+	wholeLists string
 	// snapshot is the isolation in which a transaction sees one moment.
 	snapshot sql.IsolationLevel
 	// prepared says that hot statements are prepared by the grouper; the driver
@@ -59,6 +61,7 @@ var postgresDialect = &dialect{
 	lockBatch:  "SELECT pg_advisory_xact_lock(cast(x'6167610000000000' AS BIGINT) + $1)",
 	shareBatch: "SELECT pg_advisory_xact_lock_shared(cast(x'6167610000000000' AS BIGINT) + $1)",
 	lockSchema: "SELECT pg_advisory_xact_lock(cast(x'6167610000000000' AS BIGINT))",
+	wholeLists: "SET LOCAL enable_mergejoin = on",
 	snapshot:   sql.LevelRepeatableRead,
 }
 

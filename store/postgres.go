@@ -32,7 +32,19 @@ func (s *Store) openPostgres(ctx context.Context, source string) error {
 	if err != nil {
 		return fmt.Errorf("the URL cannot be used: %w", err) // pgx shows no password
 	}
-	s.read = pool(config, 2*s.o.Patience, 8, func(p map[string]string) { p["default_transaction_read_only"] = "on" })
+	s.read = pool(config, 2*s.o.Patience, 8, func(p map[string]string) {
+		p["default_transaction_read_only"] = "on"
+		// Joins are made in the order in which they are written and row by row, as
+		// with CROSS JOIN in SQLite: the queries of long lists know which table
+		// leaves the fewest rows, from counters that the planner's statistics
+		// cannot match. It would rather hash half a million words for one page.
+		p["join_collapse_limit"] = "1"
+		p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off"
+		// One word is behind half of a list and another behind nothing.
+		p["plan_cache_mode"] = "force_custom_plan"
+		// A page is read in milliseconds; more processes take longer to start.
+		p["max_parallel_workers_per_gather"] = "0"
+	})
 	if s.o.Access != ReadOnly {
 		s.write = pool(config, s.o.Patience, 6, nil)
 		s.long = pool(config, longPatience, 2, nil)
