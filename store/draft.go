@@ -71,7 +71,11 @@ func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
 		if err != nil {
 			return err
 		}
-		return changed(ctx, tx, res, batch)
+		if err := changed(ctx, tx, res, batch); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM listing_sources WHERE batch = $1`, batch)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("remove batch %s: %w", id, err)

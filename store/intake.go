@@ -54,6 +54,11 @@ func (s *Store) CreateBatch(ctx context.Context, b NewBatch) (*Batch, error) {
 // same target and README URL. The error is [ErrNotFound], or [ErrConflict] if
 // the intake has ended, or was interrupted and must be discarded first.
 func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, error) {
+	return s.addLines(ctx, id, func(*sql.Tx, *sql.Conn) ([]Line, error) { return lines, nil })
+}
+
+// addLines adds what lines gives, in the same transaction as what that does.
+func (s *Store) addLines(ctx context.Context, id BatchID, lines func(*sql.Tx, *sql.Conn) ([]Line, error)) (Added, error) {
 	batch, err := id.number()
 	if err != nil {
 		return Added{}, err
@@ -68,7 +73,11 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
-		return in.add(lines)
+		listed, err := lines(tx, conn)
+		if err != nil {
+			return err
+		}
+		return in.add(listed)
 	})
 	if err != nil {
 		return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
@@ -76,7 +85,7 @@ func (s *Store) AddLines(ctx context.Context, id BatchID, lines []Line) (Added, 
 	for _, w := range in.fresh {
 		in.memory.keys[w.key] = w.run
 	}
-	if len(in.memory.keys) > mostKeys {
+	if len(in.memory.keys) > s.o.IntakeKeys {
 		if err := s.inConnTx(ctx, s.long, func(tx *sql.Tx, conn *sql.Conn) error { return in.memory.flush(ctx, tx, conn, batch) }); err != nil {
 			return Added{}, fmt.Errorf("add lines to batch %s: %w", id, err)
 		}
@@ -348,7 +357,10 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
 		}
-		for _, table := range []string{"entries", "entry_words", "rejected", "runs", "run_keys"} {
+		if _, err := tx.ExecContext(ctx, `UPDATE listing_sources SET position = '' WHERE batch = $1`, batch); err != nil {
+			return err
+		}
+		for _, table := range []string{"entries", "entry_words", "rejected", "runs", "run_keys", "listings"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE batch = $1`, batch); err != nil {
 				return err
 			}

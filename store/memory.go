@@ -26,22 +26,26 @@ type intakeMemory struct {
 	hosts *sketch
 	// keys are runs that are not in run_keys yet. Written one chunk at a time
 	// they would touch the whole index every time: hashes have no order.
+	// [Options.IntakeKeys] bounds them.
 	keys map[[16]byte]int64
 	// flushed says that run_keys holds some of the runs.
 	flushed bool
 }
 
-// mostKeys bounds intakeMemory.keys: about 8 MB.
-const mostKeys = 150_000
-
 // begin gives the memory of a batch that has just been created or emptied.
-func (i *intakes) begin(batch int64) {
+func (i *intakes) begin(batch int64) { i.put(batch, newIntakeMemory()) }
+
+func newIntakeMemory() *intakeMemory {
+	return &intakeMemory{hosts: newSketch(), keys: map[[16]byte]int64{}}
+}
+
+func (i *intakes) put(batch int64, m *intakeMemory) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.of == nil {
 		i.of = map[int64]*intakeMemory{}
 	}
-	i.of[batch] = &intakeMemory{hosts: newSketch(), keys: map[[16]byte]int64{}}
+	i.of[batch] = m
 }
 
 func (i *intakes) get(batch int64) *intakeMemory {

@@ -43,6 +43,9 @@ type Options struct {
 	// page, whether they pass the others; 0 is 8,000: what takes some ten
 	// milliseconds.
 	MaxLooked int
+	// IntakeKeys is how many runs an intake remembers before it asks the
+	// database; 0 is 150,000: about 8 MB.
+	IntakeKeys int
 	// GroupEvery is the least time between two shared transactions of the
 	// small writes (claims, results); 0 is 10 ms. With many claims open it makes
 	// groups of what would be a transaction each; otherwise writes do not wait.
@@ -93,6 +96,9 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 	}
 	if o.SmallBatch == 0 {
 		o.SmallBatch = 200
+	}
+	if o.IntakeKeys == 0 {
+		o.IntakeKeys = 150_000
 	}
 	if o.MaxLooked == 0 {
 		o.MaxLooked = 8000

@@ -180,3 +180,26 @@ func splitTags(s string) []string {
 	}
 	return tags
 }
+
+// Item is what a list in a form that [Read] does not know says of one site.
+type Item struct {
+	// Text is shown where there is no site, Site what the list says where it
+	// should stand.
+	Text, Site string
+	// ID, Label, Readme and Tags are as in [Line]; all may be empty.
+	ID, Label, Readme string
+	Tags              []string
+	// Notes say what was done to the item before.
+	Notes []string
+}
+
+// Line judges an item as the lines of all lists are judged.
+func (i Item) Line(number int64) Line {
+	if strings.TrimSpace(i.Site) == "" {
+		l := rejectLine(number, i.Text, "the listing names no site")
+		l.ID, l.Label, l.Tags, l.Notes = i.ID, i.Label, i.Tags, i.Notes
+		l.tidy()
+		return l
+	}
+	return makeLine(number, entry{site: i.Site, id: i.ID, label: i.Label, readme: i.Readme, tags: i.Tags, notes: i.Notes})
+}

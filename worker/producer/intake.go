@@ -138,7 +138,9 @@ func (in *intaker) lines(source int, lines iter.Seq2[sitelist.Line, error]) erro
 	return nil
 }
 
-func (in *intaker) add(source int, l sitelist.Line) error {
+// Line is a line of a list as the store takes it; source is an index into the
+// sources of the batch.
+func Line(source int, l sitelist.Line) store.Line {
 	line := store.Line{
 		Source: source, Number: l.Number, Input: l.Text, Reject: l.Reject, ID: l.ID, Label: l.Label, Tags: l.Tags, Notes: l.Notes,
 	}
@@ -151,6 +153,10 @@ func (in *intaker) add(source int, l sitelist.Line) error {
 	if l.ReadmeURL != nil {
 		line.Readme = l.ReadmeURL.String()
 	}
+	return line
+}
+
+func (in *intaker) add(source int, l sitelist.Line) error {
 	if in.chunk == nil {
 		select {
 		case in.chunk = <-in.free:
@@ -158,7 +164,7 @@ func (in *intaker) add(source int, l sitelist.Line) error {
 			return in.ctx.Err()
 		}
 	}
-	in.chunk = append(in.chunk, line)
+	in.chunk = append(in.chunk, Line(source, l))
 	if len(in.chunk) == cap(in.chunk) {
 		return in.flush()
 	}
