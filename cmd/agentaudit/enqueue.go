@@ -6,20 +6,24 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
+	"agentaudit/fetch"
 )
 
 func enqueueCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "enqueue",
 		Usage:     "hand a list to running workers",
-		UsageText: "agentaudit enqueue SOURCE... [--name NAME]",
+		UsageText: "agentaudit enqueue SOURCE...|--from URL [--name NAME]",
 		Description: "Takes the same lists as run, and prints the id of the batch on standard output as soon as the list is\n" +
 			"stored. The workers are those of agentaudit serve or worker with the same store; where none runs, the\n" +
 			"batch waits for one. Batches of up to 200 sites overtake larger ones.\n\n" +
-			"EXAMPLE\n   agentaudit enqueue listings.csv --name weekly",
+			"EXAMPLE\n   agentaudit enqueue listings.csv --name weekly\n" +
+			"   agentaudit enqueue --from mcp-registry",
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
+			fromFlag(),
+			contactFlag(),
 		}, append(listFlags(), auditFlags(audit.DiscoverMissing)...)...),
 		Action: func(c *cli.Context) error {
 			r := &runner{s: s, name: c.String("name"), quiet: c.Bool("quiet"), drops: true}
@@ -30,9 +34,13 @@ func enqueueCommand(s streams) *cli.Command {
 			if r.cfg, err = newConfig(c, s); err != nil {
 				return err
 			}
-			if r.list, err = newList(c); err != nil {
+			if r.list, err = newListOrFrom(c); err != nil {
 				return err
 			}
+			if _, err := newClient(c, s, fetch.Config{}); err != nil {
+				return err
+			}
+			r.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, s, cfg) }
 			return r.enqueue(c)
 		},
 	}

@@ -25,13 +25,18 @@ func listFlags() []cli.Flag {
 	}
 }
 
+// readOptions are what the flags say of how to read a list.
+func readOptions(c *cli.Context) sitelist.Options {
+	return sitelist.Options{
+		Format: sitelist.Format(c.String("list-format")), Column: c.String("column"), Pointer: c.String("pointer"),
+		IDColumn: c.String("id-column"), LabelColumn: c.String("label-column"), TagColumn: c.String("tag-column"), ReadmeColumn: c.String("readme-column"),
+	}
+}
+
 // newList sorts the arguments into files and sites. What names neither
 // is an error: a mistyped file name must not become a site that does not exist.
 func newList(c *cli.Context) (producer.List, error) {
-	o := producer.List{Read: sitelist.Options{
-		Format: sitelist.Format(c.String("list-format")), Column: c.String("column"), Pointer: c.String("pointer"),
-		IDColumn: c.String("id-column"), LabelColumn: c.String("label-column"), TagColumn: c.String("tag-column"), ReadmeColumn: c.String("readme-column"),
-	}}
+	o := producer.List{Read: readOptions(c)}
 	for _, arg := range c.Args().Slice() {
 		if arg == producer.StandardInput {
 			o.Files = append(o.Files, arg)

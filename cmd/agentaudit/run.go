@@ -27,12 +27,13 @@ func runCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "audit a list of sites on this machine",
-		UsageText: "agentaudit run SOURCE... [--out FILE] [--format FORMAT] [--fail-on failed|partial] [--baseline FILE]\n   agentaudit run --resume [BATCH]",
+		UsageText: "agentaudit run SOURCE...|--from URL [--out FILE] [--format FORMAT] [--fail-on failed|partial] [--baseline FILE]\n   agentaudit run --resume [BATCH]",
 		Description: "SOURCE is a file (text, CSV, JSON, NDJSON, sitemap; gzipped or not), - for standard input, or a site.\n" +
 			"Every accepted line gets one result, every other a reason. Batches and results are kept in the data\n" +
-			"directory; what was stopped goes on with --resume.\n\n" +
+			"directory; what was stopped goes on with --resume. --from reads the listing API of a directory page by\n" +
+			"page; how it pages, and where its sites stand, is found out and shown.\n\n" +
 			"EXAMPLE\n   agentaudit run listings.csv --column homepage --out results.ndjson\n" +
-			"   curl -s https://directory.example/api/listings | agentaudit run - --pointer /listings\n" +
+			"   agentaudit run --from https://directory.example/api/listings\n" +
 			"   agentaudit run sites.txt --format sarif --fail-on failed --baseline last.sarif > now.sarif",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
@@ -43,6 +44,7 @@ func runCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "format", Usage: "print all results as `FORMAT` (sarif, junit or markdown) instead of the summary"},
 			baselineFlag(),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
+			fromFlag(),
 		}, listFlags()...), append(auditFlags(audit.DiscoverMissing), visitFlags()...)...),
 		Action: func(c *cli.Context) error {
 			r, err := newRunner(c, s)
@@ -115,7 +117,7 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 	if r.options, err = auditOptions(c, audit.DiscoverMissing); err != nil {
 		return nil, err
 	}
-	r.list, err = newList(c)
+	r.list, err = newListOrFrom(c)
 	return r, err
 }
 
@@ -231,6 +233,12 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 	// of garbage is worth its time.
 	defer debug.SetGCPercent(debug.SetGCPercent(65))
 	started := time.Now()
+	if r.list.From != "" {
+		if err := r.listing(ctx, st, b, false); err != nil {
+			return nil, err
+		}
+		return r.seal(ctx, st, b, started)
+	}
 	last := started
 	_, err := producer.Fill(ctx, st, b.ID, r.list.Inputs(r.s.In), r.list.Read, func(c producer.Counts) {
 		if time.Since(last) > time.Second {
@@ -253,6 +261,11 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 		}
 		return nil, err
 	}
+	return r.seal(ctx, st, b, started)
+}
+
+// seal ends the intake and says what was taken in.
+func (r *runner) seal(ctx context.Context, st *store.Store, b *store.Batch, started time.Time) (*store.Batch, error) {
 	sealed, err := st.SealBatch(ctx, b.ID)
 	if err != nil {
 		return nil, undone(err)
@@ -261,6 +274,9 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 		r.note("the list holds no site to audit")
 	}
 	r.note("batch %s: %s, %d repeated, %d rejected (%s)", sealed.ID, plural(sealed.Entries, "entry", "entries"), sealed.Duplicates, sealed.Rejected, duration(time.Since(started)))
+	if r.list.From != "" {
+		return sealed, r.changes(ctx, st, sealed)
+	}
 	return sealed, nil
 }
 
@@ -283,6 +299,13 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 			return nil, undone(err)
 		}
 		r.list = options.List
+		if r.list.From != "" {
+			started := time.Now()
+			if err := r.listing(ctx, st, b, true); err != nil {
+				return nil, err
+			}
+			return r.seal(ctx, st, b, started)
+		}
 		if !r.list.Rereadable() {
 			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with agentaudit cancel %s and run the list anew", b.ID, b.ID)
 		}

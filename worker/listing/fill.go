@@ -82,7 +82,7 @@ func ParseSource(text string) (Source, error) {
 
 // Fill reads a listing into a batch that was just created. A page that cannot
 // be read is a [*PageError], a first page that shows no listings an
-// [*ErrShape]: what was taken stays, and [Resume] goes on.
+// [*ShapeError]: what was taken stays, and [Resume] goes on.
 func Fill(ctx context.Context, st Store, id store.BatchID, c Config) (producer.Counts, error) {
 	if err := st.BeginListing(ctx, id, c.Source.URL.String()); err != nil {
 		return producer.Counts{}, err

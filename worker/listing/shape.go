@@ -68,23 +68,23 @@ const (
 	looked    = 50 // listings of the first page
 )
 
-// ErrShape says that a page does not show where its listings are, in words
+// ShapeError says that a page does not show where its listings are, in words
 // that say what to do.
-type ErrShape struct{ Message string }
+type ShapeError struct{ Message string }
 
 // Error is the message.
-func (e *ErrShape) Error() string { return e.Message }
+func (e *ShapeError) Error() string { return e.Message }
 
 // NewShape finds out the shape of a page. opt says what the user knows: Pointer
 // is the list in the page; columns are names of members, or pointers where they
-// begin with a slash. The error is an [*ErrShape].
+// begin with a slash. The error is an [*ShapeError].
 func NewShape(page any, opt sitelist.Options) (Shape, error) {
 	var found []candidate
 	if opt.Pointer != "" {
 		v, ok := follow(page, opt.Pointer)
 		list, isList := v.([]any)
 		if !ok || !isList {
-			return Shape{}, &ErrShape{fmt.Sprintf("there is no list at %s of the first page; --pointer must lead to the listings", opt.Pointer)}
+			return Shape{}, &ShapeError{fmt.Sprintf("there is no list at %s of the first page; --pointer must lead to the listings", opt.Pointer)}
 		}
 		found = []candidate{{pointer: opt.Pointer, list: list}}
 	} else {
@@ -105,9 +105,9 @@ func NewShape(page any, opt sitelist.Options) (Shape, error) {
 	case bestScore == 0 && len(found) == 1 && len(found[0].list) == 0:
 		best = Shape{List: found[0].pointer, Site: []string{"/url"}} // an empty directory
 	case bestScore == 0:
-		return Shape{}, &ErrShape{"no list of sites was found in the first page; say where it is with --pointer /PATH/TO/LIST and where a listing has its site with --column /PATH/IN/LISTING"}
+		return Shape{}, &ShapeError{"no list of sites was found in the first page; say where it is with --pointer /PATH/TO/LIST and where a listing has its site with --column /PATH/IN/LISTING"}
 	case ties > 1:
-		return Shape{}, &ErrShape{"the first page has several lists of sites; choose one with --pointer"}
+		return Shape{}, &ShapeError{"the first page has several lists of sites; choose one with --pointer"}
 	}
 	return best, nil
 }

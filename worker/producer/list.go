@@ -42,8 +42,11 @@ type List struct {
 	// Sites are targets given one by one.
 	Sites []string `json:"sites,omitempty"`
 	// Posted are the names of lists that came over HTTP.
-	Posted []string         `json:"posted,omitempty"`
-	Read   sitelist.Options `json:"read"`
+	Posted []string `json:"posted,omitempty"`
+	// From is a directory's listing API, alone or not at all; package listing
+	// reads it.
+	From string           `json:"from,omitempty"`
+	Read sitelist.Options `json:"read"`
 }
 
 // SourceNames are the names under which the sources are kept with the batch, in
@@ -58,6 +61,9 @@ func (l List) SourceNames() []string {
 		names = append(names, filepath.Base(f))
 	}
 	names = append(names, l.Posted...)
+	if l.From != "" {
+		names = append(names, l.From)
+	}
 	if len(l.Sites) > 0 {
 		names = append(names, argumentsName)
 	}
@@ -75,7 +81,8 @@ func (l List) Rereadable() bool {
 }
 
 // Inputs opens the files one after the other and gives the sites given one by
-// one last. Posted lists are not among them: who has them has their readers.
+// one last. Posted lists are not among them, who has them has their readers;
+// nor is a listing API.
 func (l List) Inputs(stdin io.Reader) []Input {
 	var list []Input
 	for _, f := range l.Files {
