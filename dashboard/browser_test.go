@@ -276,12 +276,20 @@ func TestBrowserScript(t *testing.T) {
 	}
 }
 
-// wants waits until an expression has a value.
+// wants waits until an expression has a value. A page that goes away meanwhile
+// is no answer: the next one gives it.
 func (b *browser) wants(expression, value string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf("String(%s) === %q", expression, value), chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(30*time.Second)))
-	if err != nil {
-		got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[any](expression))
-		b.t.Fatalf("%s is %v, want %s: %v", expression, got, value, err)
+	var err error
+	for range 20 {
+		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf("String(%s) === %q", expression, value), chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(30*time.Second)))
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context") {
+			break
+		}
 	}
+	got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[any](expression))
+	b.t.Fatalf("%s is %v, want %s: %v", expression, got, value, err)
 }
