@@ -230,7 +230,7 @@ func TestBrowserSeesFaults(t *testing.T) {
 func TestBrowserInjection(t *testing.T) {
 	b := openBrowser(t)
 	x, _, paths := hostileStore(t)
-	s := serve(t, Config{Store: x})
+	s := serve(t, Config{Store: x, Write: x})
 	web := httptest.NewServer(s.Handler())
 	defer web.Close()
 	b.look(360, "dark")

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,10 +86,38 @@ func hostileStore(t testing.TB) (*store.Store, *hostile, []string) {
 		}
 		ids = append(ids, b.ID)
 	}
+	// What people make in the dashboard is written by others, too.
+	draft, err := x.CreateBatch(ctx, store.NewBatch{Name: h.text(), Sources: []string{h.text()}, Options: json.RawMessage(`{"list":{"posted":["x"]}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.AddLines(ctx, draft.ID, []store.Line{
+		{Number: 1, Input: h.text(), Target: "https://draft.example/" + h.text(), ID: h.text(), Label: h.text(), Tags: []string{h.text()}, Notes: []string{h.text()}},
+		{Number: 2, Input: h.text(), Reject: h.text()},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := x.NewToken(ctx, store.Token{Name: h.text(), Scope: store.Scope(h.text()), CreatedBy: h.text()}); err != nil {
+		t.Fatal(err)
+	}
+	tomorrow := clock.Now().AddDate(0, 0, 1)
+	one, _, err := x.NewShare(ctx, store.Share{Run: store.RunID(string(ids[0]) + "-1"), CreatedBy: h.text(), ExpiresAt: tomorrow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := x.NewShare(ctx, store.Share{Batch: ids[0], Query: url.Values{"label": {h.text()}}.Encode(), ExpiresAt: tomorrow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, _, err := x.NewShare(ctx, store.Share{Batch: ids[1], ExpiresAt: tomorrow})
+	if err != nil {
+		t.Fatal(err)
+	}
 	first := "/batches/" + string(ids[0])
 	return x, h, []string{"/", "/batches", first, "/batches/" + string(ids[1]), first + "/rejected", first + "/results", "/batches/" + string(ids[1]) + "/rejected", "/batches/" + string(ids[1]) + "/results",
 		"/runs/" + string(ids[0]) + "-1", "/runs/" + string(ids[1]) + "-1", "/runs/" + string(ids[0]) + "-2", "/runs/" + string(ids[1]) + "-2", "/compare",
-		"/compare?before=" + string(ids[0]) + "&after=" + string(ids[1]) + "&show=still-failing"}
+		"/compare?before=" + string(ids[0]) + "&after=" + string(ids[1]) + "&show=still-failing",
+		"/new", "/new/" + string(draft.ID), "/settings", "/sites", "/sites?sort=changed", "/share/" + one, "/share/" + all, "/share/" + whole}
 }
 
 func hostileResult(h *hostile, target string, at time.Time) *report.Result {
@@ -127,7 +156,7 @@ var marks = regexp.MustCompile(`\[\[mark(\d+)\]\]`)
 
 func TestInjection(t *testing.T) {
 	x, h, paths := hostileStore(t)
-	s := serve(t, Config{Store: x, Version: h.text()})
+	s := serve(t, Config{Store: x, Write: x, Version: h.text(), Facts: []Fact{{h.text(), h.text()}}})
 	evil := h.text()
 	paths = append(paths, "/site?target=evil.example/"+strings.NewReplacer(" ", "%20", "#", "").Replace("x"), "/nothing"+"/%3Cscript%3Ealert(1)%3C/script%3E")
 	seen := map[string]bool{}
@@ -181,6 +210,7 @@ func harmless(t *testing.T, path, body string) {
 			if text(n) != "" || !strings.HasPrefix(attr(n, "src"), "/static/") {
 				t.Errorf("%s: a script that is not ours", path)
 			}
+		case n.Data == "img" && strings.HasPrefix(attr(n, "src"), "/badge.svg?"): // ours
 		case strings.HasPrefix(n.Data, "xss") || slices.Contains([]string{"img", "iframe", "object", "embed", "base", "style", "template"}, n.Data):
 			t.Errorf("%s: an element %s", path, n.Data)
 		}
