@@ -69,8 +69,10 @@ func (s *scan) report(at time.Time) (*Report, error) {
 func (s *scan) bindingNotes() (notes []string) {
 	for _, path := range s.existing.a.OpenAPIPaths() {
 		problem := "the document was not read"
-		if u, err := s.originURL.Resolve(path); err == nil && s.contents[u.Location()] != nil {
-			problem = bindingProblem(s.contents[u.Location()].body, s.existing.a.ActionsOf(path))
+		if u, err := s.originURL.Resolve(path); err == nil {
+			if a, ok := s.contents[u.Location()]; ok {
+				problem = bindingProblem(a, s.existing.a.ActionsOf(path))
+			}
 		}
 		if problem != "" {
 			notes = append(notes, fmt.Sprintf("The existing action profile was kept as it is, but its bindings to %s are not confirmed: %s.", profile.Show(path, 120), problem))
@@ -80,11 +82,11 @@ func (s *scan) bindingNotes() (notes []string) {
 }
 
 // bindingProblem is a clause, "" where the bindings hold.
-func bindingProblem(body []byte, actions []profile.ActionItem) string {
-	if err := openapi.CheckSize(body); err != nil {
-		return err.Error()
+func bindingProblem(a api, actions []profile.ActionItem) string {
+	if a.err != nil {
+		return a.err.Error()
 	}
-	d, err := openapi.Parse(body)
+	d, err := openapi.Parse(a.body)
 	if err != nil {
 		return "the document is not readable: " + err.Error()
 	}

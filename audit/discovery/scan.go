@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agentaudit/audit/openapi"
 	"agentaudit/audit/profile"
 	"agentaudit/fetch/weburl"
 )
@@ -44,7 +45,7 @@ type scan struct {
 	cutAPIs bool
 
 	existing existing
-	contents map[string]*content // OpenAPI documents by final URL, for bindings
+	contents map[string]api // OpenAPI documents by final URL, for bindings
 	robots   *robots
 }
 
@@ -62,7 +63,7 @@ func Scan(ctx context.Context, f Fetcher, start *weburl.URL, o Options) (*Report
 	}
 	s := &scan{
 		reader: reader{f: f}, Options: o, start: start,
-		known: map[string]*candidate{}, indexes: map[string][]profile.Operation{}, contents: map[string]*content{},
+		known: map[string]*candidate{}, indexes: map[string][]profile.Operation{}, contents: map[string]api{},
 	}
 	at := o.Now()
 	timed, cancel := context.WithTimeout(ctx, Budget)
@@ -97,6 +98,11 @@ func (s *scan) first(ctx context.Context) error {
 	if d.answer.Status != 200 {
 		return fail("it answered with status %d; give the address of a public page or document", d.answer.Status)
 	}
+	done, ok := turn(ctx, len(d.answer.Body))
+	if !ok {
+		return fail("there was no time to take it apart; scan the site again later")
+	}
+	defer done()
 	c := newContent(d.final, d.answer)
 	if !c.isPage() {
 		return fail("it is no page or document that can be read (media type %s)", profile.Show(d.answer.ContentType, 80))
@@ -149,15 +155,49 @@ func (s *scan) rest(ctx context.Context) {
 		s.read(ctx, documents)
 		for i, d := range documents {
 			if d.err == nil && d.answer.Status == 200 {
-				c := newContent(d.final, d.answer)
-				s.interpret(c, batch[i], false)
-				s.keep(c)
+				s.take(ctx, d, batch[i])
 			}
+			d.answer = nil
 		}
 	}
 	if len(s.waiting) > 0 || s.used >= MaxBytes {
 		s.limited = true
 	}
+}
+
+// large is the size in bytes from which a document waits for its turn: taken
+// apart it may need a hundred times as much memory.
+const large = 128 << 10
+
+// turns lets two large documents at a time be taken apart in this process,
+// however many sites are scanned at the same time.
+var turns = make(chan struct{}, 2)
+
+// turn waits for the turn of a document of some size, and is false where ctx
+// ends before.
+func turn(ctx context.Context, size int) (done func(), ok bool) {
+	if size < large {
+		return func() {}, true
+	}
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// take interprets a document that was read, while there is time.
+func (s *scan) take(ctx context.Context, d *document, taken *candidate) {
+	done, ok := turn(ctx, len(d.answer.Body))
+	if !ok {
+		s.limited = true
+		return
+	}
+	defer done()
+	c := newContent(d.final, d.answer)
+	s.interpret(c, taken, false)
+	s.keep(c)
 }
 
 // next takes the next candidates from the queue; those that robots.txt
@@ -214,9 +254,19 @@ func (s *scan) advertise(c *candidate) {
 	s.wait(c)
 }
 
+// api is an OpenAPI document, or why it is too large for bindings.
+type api struct {
+	body []byte
+	err  error
+}
+
 // keep holds on to documents that bindings are checked against.
 func (s *scan) keep(c *content) {
 	if c.get("openapi") != nil {
-		s.contents[c.at.Location()] = c
+		a := api{err: openapi.CheckSize(c.body)}
+		if a.err == nil {
+			a.body = c.body
+		}
+		s.contents[c.at.Location()] = a
 	}
 }
