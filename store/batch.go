@@ -96,6 +96,14 @@ type ReasonCount struct {
 	Count
 }
 
+// AgentsCount is how often a verdict over agents.txt stands beside an outcome
+// in a batch.
+type AgentsCount struct {
+	Verdict string         `json:"verdict"`
+	Outcome report.Outcome `json:"outcome"`
+	Count
+}
+
 // CheckCount is how often a check fails or warns in a batch. Check is the
 // class of the id ([CheckClass]).
 type CheckCount struct {

@@ -137,6 +137,22 @@ func (s *Store) reasons(ctx context.Context, batch int64, limit int) ([]ReasonCo
 	return all, nil
 }
 
+// AgentsCounts counts the verdicts over agents.txt by outcome; sites without
+// such an audit are in none.
+func (s *Store) AgentsCounts(ctx context.Context, id BatchID) ([]AgentsCount, error) {
+	batch, err := id.number()
+	if err != nil {
+		return nil, err
+	}
+	all, err := collect(ctx, s.read, `SELECT name, sub, entries, runs FROM counts WHERE batch = $1 AND kind = 'agents' AND runs > 0
+		ORDER BY name, sub`, []any{batch},
+		func(r *sql.Rows, v *AgentsCount) error { return r.Scan(&v.Verdict, &v.Outcome, &v.Entries, &v.Runs) })
+	if err != nil {
+		return nil, fmt.Errorf("count verdicts over agents.txt: %w", err)
+	}
+	return all, nil
+}
+
 // TopChecks lists up to limit checks that fail and then those that warn, each
 // the most frequent first.
 func (s *Store) TopChecks(ctx context.Context, id BatchID, limit int) ([]CheckCount, error) {

@@ -141,6 +141,9 @@ func (f *finish) write(t *groupTx) error {
 	k := int64(len(f.entries))
 	t.count(f.batch, kindOutcome, string(f.Outcome), "", k, 1)
 	t.count(f.batch, kindReason, string(f.Reason), string(f.Outcome), k, 1)
+	if f.AgentsVerdict != "" {
+		t.count(f.batch, kindAgents, f.AgentsVerdict, string(f.Outcome), k, 1)
+	}
 	for _, c := range f.classes {
 		t.count(f.batch, kindCheck, c.class, string(c.status), k, 1)
 	}

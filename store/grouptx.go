@@ -31,6 +31,7 @@ const (
 	kindOutcome = "outcome"
 	kindReason  = "reason"
 	kindCheck   = "check"
+	kindAgents  = "agents"
 	kindHost    = "host"
 	kindLabel   = "label"
 	kindRef     = "ref"

@@ -153,6 +153,12 @@ func (t *groupTx) reopen(batch int64, sel Selection) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	agents, err := collect(t.ctx, t.tx, `SELECT r.agents, x.outcome, count(*), count(DISTINCT x.run)
+		FROM entry_results x JOIN results r ON r.batch = x.batch AND r.run = x.run
+		WHERE `+where+` AND r.agents <> '' AND x.outcome <> '`+string(Cancelled)+`' GROUP BY r.agents, x.outcome`, args, scan)
+	if err != nil {
+		return 0, err
+	}
 	var runs int64
 	for _, o := range outcomes {
 		t.count(batch, kindOutcome, o.name, "", -o.entries, -o.runs)
@@ -160,6 +166,9 @@ func (t *groupTx) reopen(batch int64, sel Selection) (int64, error) {
 			t.count(batch, kindReason, o.sub, o.name, -o.entries, -o.runs)
 		}
 		runs += o.runs
+	}
+	for _, a := range agents {
+		t.count(batch, kindAgents, a.name, a.sub, -a.entries, -a.runs)
 	}
 	for _, c := range checks {
 		t.count(batch, kindCheck, c.name, c.sub, -c.entries, -c.runs)

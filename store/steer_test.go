@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -174,4 +175,41 @@ func testRetryCancelled(t *testing.T, open opener) {
 	if b.State != store.StateFinished || b.Note != "" || b.Done() != 3 || b.Outcomes[store.Cancelled].Runs != 0 {
 		t.Fatalf("%+v", b)
 	}
+}
+
+func testAgentsCounts(t *testing.T, open opener) {
+	clock := storetest.NewClock()
+	s := open(t, store.Options{Now: clock.Now})
+	ctx := t.Context()
+	b := storetest.Batch(t, s, append(storetest.Targets(4), storetest.Targets(1)...)...)
+	run := func(verdicts ...string) {
+		t.Helper()
+		for i, d := range take(t, s, 10) {
+			r := storetest.Result("https://x.example/", report.OutcomeSuccessful, report.ReasonComplete, clock.Now())
+			if r.AgentsVerdict = verdicts[i]; i > 1 {
+				r.Outcome, r.Reason = report.OutcomeFailed, report.ReasonMissingProfile
+			}
+			if err := s.FinishRun(ctx, claim(t, s, d.Run), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	counts := func(want ...store.AgentsCount) {
+		t.Helper()
+		if got := must[[]store.AgentsCount](t)(s.AgentsCounts(ctx, b.ID)); !slices.Equal(got, want) {
+			t.Fatalf("counts %+v, want %+v", got, want)
+		}
+	}
+	counts()
+	run("valid", "absent", "absent", "")
+	absent := store.AgentsCount{Verdict: "absent", Outcome: report.OutcomeFailed, Count: store.Count{Entries: 1, Runs: 1}}
+	fine := store.AgentsCount{Verdict: "absent", Outcome: report.OutcomeSuccessful, Count: store.Count{Entries: 1, Runs: 1}}
+	valid := store.AgentsCount{Verdict: "valid", Outcome: report.OutcomeSuccessful, Count: store.Count{Entries: 2, Runs: 1}}
+	counts(absent, fine, valid)
+	if n := must[int64](t)(s.RetryBatch(ctx, b.ID, store.Selection{Outcomes: []report.Outcome{report.OutcomeSuccessful}})); n != 2 {
+		t.Fatalf("%d runs reopened", n)
+	}
+	counts(absent)
+	run("invalid", "absent")
+	counts(absent, fine, store.AgentsCount{Verdict: "invalid", Outcome: report.OutcomeSuccessful, Count: store.Count{Entries: 2, Runs: 1}})
 }

@@ -46,6 +46,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"CancelIntake", testCancelIntake},
 		{"RetryBatch", testRetryBatch},
 		{"RetryCancelled", testRetryCancelled},
+		{"AgentsCounts", testAgentsCounts},
 		{"Rows", testRows},
 		{"Filters", testFilters},
 		{"FiltersLookingAtFew", testFiltersLookingAtFew},

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit"
 	"agentaudit/audit/agentstxt"
+	"agentaudit/audit/report"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
+	"agentaudit/worker"
 )
 
 func agentsCommand(s streams) *cli.Command {
@@ -30,7 +34,7 @@ func agentsCommand(s streams) *cli.Command {
 			"EXAMPLE\n   agentaudit agents shop.example\n" +
 			"   agentaudit agents --file agents.txt --json-file agents.json --origin https://shop.example\n" +
 			"   agentaudit agents shop.example --who \"ExampleBot/1.0\" --can \"GET /products\"",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "file", Usage: "judge the local agents.txt `FILE`"},
 			&cli.StringFlag{Name: "json-file", Usage: "judge the local agents.json `FILE`"},
 			&cli.StringFlag{Name: "origin", Usage: "the local files are for the site at `URL`"},
@@ -38,8 +42,7 @@ func agentsCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "can", Usage: "ask whether it may make the `REQUEST`, as in \"GET /products\""},
 			&cli.BoolFlag{Name: "json", Usage: "print the agents.txt report (to a question: the answer) as JSON"},
 			&cli.BoolFlag{Name: "strict", Usage: "object to a missing charset and to unknown parameter types"},
-			contactFlag(),
-		},
+		}, visitFlags()...),
 		Subcommands: []*cli.Command{convertCommand(s)},
 		Action: func(c *cli.Context) error {
 			q, err := newQuestion(c)
@@ -106,13 +109,10 @@ func siteAgents(c *cli.Context, s streams) (*declared, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := client.Visit()
-	defer v.Close()
-	in, err := audit.ReadAgents(c.Context, v, t, time.Now())
+	in, err := readAgents(c, s, client, t)
 	if err != nil {
 		return nil, err
 	}
-	in.Strict = c.Bool("strict")
 	d := &declared{report: agentstxt.Judge(in), textName: agentstxt.TextPath, jsonName: agentstxt.JSONPath}
 	d.text, d.json = agentstxt.Documents(in)
 	for _, f := range d.report.Files {
@@ -125,6 +125,63 @@ func siteAgents(c *cli.Context, s streams) (*declared, error) {
 		}
 	}
 	return d, nil
+}
+
+// readAgents reads the files, again after a passing trouble as audit does.
+func readAgents(c *cli.Context, s streams, client *fetch.Client, t audit.Target) (agentstxt.Input, error) {
+	policy := retryPolicy(c)
+	for attempt := 1; ; attempt++ {
+		in, wait, err := readAgentsOnce(c.Context, client, t, attempt, c.Bool("strict"), policy)
+		if err != nil || wait == 0 {
+			return in, err
+		}
+		fmt.Fprintf(s.Err, "The site gave no definite answer. Trying again in %s.\n", duration(wait))
+		select {
+		case <-time.After(wait):
+		case <-c.Context.Done():
+			return in, c.Context.Err()
+		}
+	}
+}
+
+// readAgentsOnce makes one attempt; wait is the time until the next, 0 where
+// this one stands.
+func readAgentsOnce(ctx context.Context, client *fetch.Client, t audit.Target, attempt int, strict bool, policy worker.Retry) (in agentstxt.Input, wait time.Duration, err error) {
+	var options []fetch.VisitOption
+	if attempt > 1 {
+		options = append(options, fetch.Fresh())
+	}
+	v := client.Visit(options...)
+	defer v.Close()
+	heard := &listener{Fetcher: v}
+	if in, err = audit.ReadAgents(ctx, heard, t, time.Now()); err != nil {
+		return in, 0, err
+	}
+	in.Strict = strict
+	if agentstxt.Judge(in).Verdict != agentstxt.VerdictUnchecked || !heard.passing {
+		return in, 0, nil
+	}
+	j := audit.Judgement{Result: &report.Result{}, Verdict: audit.Verdict{Again: audit.Trouble, RetryAfter: heard.retryAfter}}
+	return in, policy.Next(j, attempt, nil).After, nil
+}
+
+// listener hears whether a site is in passing trouble, and for how long it
+// asks to be left alone.
+type listener struct {
+	audit.Fetcher
+	passing    bool
+	retryAfter time.Duration
+}
+
+func (l *listener) Fetch(ctx context.Context, req fetch.Request) (*fetch.Response, error) {
+	resp, err := l.Fetcher.Fetch(ctx, req)
+	switch {
+	case err != nil:
+		l.passing = l.passing || fetch.KindOf(err).Temporary()
+	case resp.Status == http.StatusTooManyRequests || resp.Status >= 500 && resp.Status <= 599:
+		l.passing, l.retryAfter = true, max(l.retryAfter, resp.RetryAfter)
+	}
+	return resp, err
 }
 
 // has reports whether a declaration was found at a place.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"agentaudit/audit/agentstxt"
 	"agentaudit/fetch"
@@ -352,4 +354,30 @@ func TestCorrectedLine(t *testing.T) {
 			t.Errorf("%q: %q and %q", remedy, say, line)
 		}
 	}
+}
+
+// A passing trouble of the one site is waited for, as by audit.
+func TestAgentsTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := fakenet.New(fakenet.Options{})
+		defer n.Close()
+		busy := func(times int) {
+			n.Site("shop.example").Path("/.well-known/agents.txt", fakenet.OnceThen(times, fakenet.Limited(503, "30"), fakenet.Reply(200, agentsHeader, shopAgents)))
+			n.Site("shop.example").Path("/agents.txt", fakenet.OnceThen(times, fakenet.Text(503, "later"), fakenet.Text(404, "none")))
+		}
+		busy(2)
+		began := time.Now()
+		code, out, errs := online(t, n, "agents", "shop.example")
+		if took := time.Since(began); code != 0 || !strings.Contains(out, "VALID") || strings.Count(errs, "Trying again in 3") != 2 || took < time.Minute || took > 2*time.Minute {
+			t.Errorf("exit %d after %s\n%s%s", code, took, out, errs)
+		}
+		busy(1)
+		if code, out, errs := online(t, n, "agents", "shop.example", "--no-retry"); code != exitUndone || errs != "" {
+			t.Errorf("--no-retry: exit %d\n%s%s", code, out, errs)
+		}
+		busy(3)
+		if code, out, errs := online(t, n, "agents", "shop.example"); code != exitUndone || strings.Count(errs, "Trying again") != 2 {
+			t.Errorf("three times: exit %d\n%s%s", code, out, errs)
+		}
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"agentaudit/audit/format"
 	"agentaudit/audit/report"
 	"agentaudit/fetch"
-	"agentaudit/worker"
 )
 
 func auditCommand(s streams) *cli.Command {
@@ -62,10 +61,6 @@ func auditCommand(s streams) *cli.Command {
 					fmt.Fprintf(s.Err, format+"\n", args...)
 				}
 			}
-			policy := worker.RetryRun
-			if c.Bool("no-retry") {
-				policy = worker.Retry{Never: true}
-			}
 			usually := audit.DiscoverNever
 			var kit *newDir
 			if c.IsSet(fixKitName) {
@@ -81,7 +76,7 @@ func auditCommand(s streams) *cli.Command {
 			}
 			options.NoAgents = options.NoAgents || out.format == formatJSON
 			at := audit.Attempt{Target: target, Options: options}
-			res, err := policy.Audit(c.Context, &audit.Auditor{Client: client}, at, func(attempt *report.Result, after time.Duration) {
+			res, err := retryPolicy(c).Audit(c.Context, &audit.Auditor{Client: client}, at, func(attempt *report.Result, after time.Duration) {
 				note("%s Trying again in %s.", clean(attempt.Detail), duration(after))
 			})
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/report"
 	"agentaudit/store"
 )
@@ -134,6 +135,17 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 			fmt.Fprintf(w, "  %-10s %8d  %5.1f %%\n", "open", open, 100*float64(open)/float64(b.Entries))
 		}
 	}
+	agents, err := st.AgentsCounts(ctx, b.ID)
+	if err != nil {
+		return undone(err)
+	}
+	if len(agents) > 0 {
+		fmt.Fprintf(w, "\n%s\n", sc.in("agents.txt", bold))
+		fmt.Fprintf(w, "  of all:        %s\n", agentsCounts(agents, ""))
+		if own := agentsCounts(agents, report.OutcomeSuccessful); own != "" {
+			fmt.Fprintf(w, "  of successful: %s\n", own)
+		}
+	}
 	reasons, err := st.TopReasons(ctx, b.ID, len(report.Reasons)+1)
 	if err != nil {
 		return undone(err)
@@ -175,6 +187,24 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 		}
 	}
 	return nil
+}
+
+// agentsCounts says how often each verdict over agents.txt was reached, beside
+// one outcome or beside all ("").
+func agentsCounts(all []store.AgentsCount, o report.Outcome) string {
+	var words []string
+	for _, v := range agentstxt.Verdicts {
+		var n int64
+		for _, c := range all {
+			if c.Verdict == string(v) && (o == "" || c.Outcome == o) {
+				n += c.Entries
+			}
+		}
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func printRejected(ctx context.Context, w io.Writer, sc *screen, st *store.Store, b *store.Batch, limit int) error {

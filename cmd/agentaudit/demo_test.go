@@ -24,6 +24,11 @@ func TestDemo(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("results: exit %d, %s", code, errs)
 	}
+	for _, say := range []string{"of successful: 4 valid, 3 invalid, 1 other, 4 absent\n", "Fix kit  agentic.txt", "Fix kit for https://nothing.example/agentic.json"} {
+		if !strings.Contains(out, say) {
+			t.Errorf("the demo does not say %q", say)
+		}
+	}
 	type row struct {
 		Line                    int64
 		Target, Outcome, Reason string

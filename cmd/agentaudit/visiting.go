@@ -9,6 +9,7 @@ import (
 	"agentaudit/audit"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
+	"agentaudit/worker"
 )
 
 // defaultContact explains audits of this convention to those who find us in
@@ -21,6 +22,14 @@ func visitFlags() []cli.Flag {
 		contactFlag(),
 		&cli.BoolFlag{Name: "no-retry", Usage: "do not try again after a passing trouble"},
 	}
+}
+
+// retryPolicy is that of somebody who waits for the end.
+func retryPolicy(c *cli.Context) worker.Retry {
+	if c.Bool("no-retry") {
+		return worker.Retry{Never: true}
+	}
+	return worker.RetryRun
 }
 
 // auditFlags say what is done at each site. With a batch they are kept.
