@@ -89,9 +89,11 @@ func (t *tools) submit(ctx context.Context, in submitInput) (*submitOutput, erro
 		Batch: b.ID, State: b.State, Entries: b.Entries, Duplicates: b.Duplicates, Rejected: b.Rejected,
 		Next: orElse(t.Working, "Workers audit it.") + " Call batch_status with this batch to see how far it is, then list_results.",
 	}
-	if out.RejectedLines, err = st.RejectedLines(ctx, b.ID, 0, maxRejected); err != nil {
+	lines, err := st.RejectedLines(ctx, b.ID, 0, maxRejected)
+	if err != nil {
 		return nil, t.ours(ctx, err)
 	}
+	out.RejectedLines = append([]store.Rejected{}, lines...)
 	return out, nil
 }
 

@@ -74,7 +74,7 @@ func Handler(c Config, r Rates, who func(*http.Request) Caller) (http.Handler, e
 		}
 		return reads
 	}, &sdk.StreamableHTTPOptions{
-		Logger: t.Log, SessionTimeout: sessionLength, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+		Logger: sdkLog(t.Log), SessionTimeout: sessionLength, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 		// The dashboard has its own list of hosts.
 		DisableLocalhostProtection: true,
 	})

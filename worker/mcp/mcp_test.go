@@ -585,3 +585,33 @@ func TestConfig(t *testing.T) {
 		t.Error("a handler without a client")
 	}
 }
+
+// Session ids are half a key, and stand in no log.
+func TestSessionsAreNotLogged(t *testing.T) {
+	w := newWorld(t)
+	var log strings.Builder
+	var mu sync.Mutex
+	w.config.Log = slog.New(slog.NewTextHandler(locked{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s := connections[1].connect(t, w.config, full)
+	call[any](t, s, "get_agentic_spec", nil)
+	refused(t, s, "batch_status", map[string]any{"batch": "latest"})
+	id := s.ID()
+	s.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if id == "" || strings.Contains(log.String(), id) || !strings.Contains(log.String(), "get_agentic_spec") {
+		t.Errorf("session %q, log %s", id, log.String())
+	}
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -102,7 +103,10 @@ func newTools(c Config) (*tools, error) {
 
 func (t *tools) server(write bool) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "agentaudit", Title: "agentaudit", Version: orElse(t.Version, "unknown")},
-		&sdk.ServerOptions{Instructions: instructions, Logger: t.Log, Capabilities: &sdk.ServerCapabilities{}})
+		&sdk.ServerOptions{Instructions: instructions, Logger: sdkLog(t.Log), Capabilities: &sdk.ServerCapabilities{},
+			// What a caller may do depends on the token.
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+		})
 	add(s, "discover_agentic_site", "Scan a public website (at most 22 documents) and make the four files that it should publish: agentic.json, agentic.txt, README.md, LISTING.md. Nothing is executed or written.", openWorld, t.discover)
 	add(s, "get_agentic_spec", "The schemas of Agentic Site Profile 1.1 and Action Profile 1.0, with the rules that a schema cannot say.", closedWorld, t.spec)
 	add(s, "generate_agentic_profile", "Make an action profile to start from for an origin: a ticket contract whose operations have to be replaced by those of the service.", closedWorld, t.generate)
@@ -168,6 +172,34 @@ func (t *tools) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		return next(ctx, method, req)
 	}
 }
+
+// sdkLog is for what the SDK has to say: troubles only, and without the ids of
+// sessions, which are half a key.
+func sdkLog(log *slog.Logger) *slog.Logger { return slog.New(troubles{log.Handler()}) }
+
+type troubles struct{ slog.Handler }
+
+func (h troubles) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+func (h troubles) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != "session_id" {
+			clean.AddAttrs(a)
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, clean)
+}
+
+func (h troubles) WithAttrs(attrs []slog.Attr) slog.Handler {
+	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a slog.Attr) bool { return a.Key == "session_id" })
+	return troubles{h.Handler.WithAttrs(attrs)}
+}
+
+func (h troubles) WithGroup(name string) slog.Handler { return troubles{h.Handler.WithGroup(name)} }
 
 // ours turns a trouble of our own into words; the log has the rest.
 func (t *tools) ours(ctx context.Context, err error) error {
