@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -51,6 +52,12 @@ func stale(id RunID, why string) error { return fmt.Errorf("run %s: %s: %w", id,
 
 // explain gives errors of the database their plain names.
 func explain(err error) error {
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w: free some space in the data directory (%w)", ErrFull, err)
+	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return explainPostgres(err)

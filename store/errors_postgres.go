@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -30,23 +31,22 @@ func collided(err error) bool {
 // explainPostgres gives errors of PostgreSQL and of the way to it their plain
 // names (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func explainPostgres(err error) error {
-	if err == nil || errors.Is(err, ErrUnavailable) {
-		return err
+	if err == nil {
+		return nil
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case e.Code == "53100":
 			return fmt.Errorf("%w: free some space at the PostgreSQL server, nothing finished is lost (%w)", ErrFull, err)
-		case e.Code == "25006" && errors.Is(err, ErrReadOnly):
-			return err
 		case passing(e.Code):
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return err
 	}
-	var network net.Error
+	// Not every net.Error: the numbers of the system's errors are such, too.
+	_, network := errors.AsType[*net.OpError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	if connecting || pgconn.SafeToRetry(err) || errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network) && !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	if connecting || pgconn.SafeToRetry(err) || errors.Is(err, pgconn.ErrConnClosed) || network && !errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -64,9 +64,6 @@ func passing(code string) bool {
 		"57014", "58030": // statement timeout, I/O error
 		return true
 	}
-	switch code[:2] {
-	case "08", "53", "57":
-		return true
-	}
-	return false
+	// Classes: connection, resources, intervention of the operator.
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57")
 }

@@ -29,19 +29,23 @@ type pipeline struct {
 	// client makes the client that visits sites, with the manners of the worker.
 	client      func(cfg fetch.Config) (*fetch.Client, error)
 	concurrency int
+	lease       time.Duration // 0 is the worker's own
 	retries     worker.Retry
 }
 
 // newPipeline reads the flags that say how sites are visited; retries are those
 // without --no-retry.
 func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, error) {
-	p := pipeline{concurrency: c.Int("concurrency"), retries: retries}
+	p := pipeline{concurrency: c.Int("concurrency"), lease: c.Duration("lease"), retries: retries}
 	var err error
 	if p.cfg, err = newConfig(c, s); err != nil {
 		return p, err
 	}
 	if p.concurrency < 1 || p.concurrency > 10000 {
 		return p, usagef("--concurrency must be between 1 and 10000")
+	}
+	if p.lease != 0 && (p.lease < time.Second || p.lease > time.Hour) {
+		return p, usagef("--lease must be between 1s and 1h")
 	}
 	if c.Bool("no-retry") {
 		p.retries = worker.Retry{Never: true}
@@ -69,8 +73,10 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 		done()
 		return nil, err
 	}
+	// Dead workers are looked for several times in a lease.
+	reconcile := min(p.lease/3, 10*time.Second)
 	w, err := worker.New(worker.Config{
-		Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
+		Lease: p.lease, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
 		Auditor: &audit.Auditor{Client: client, Log: p.cfg.log},
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,6 +20,7 @@ func workerCommand(s streams) *cli.Command {
 			"EXAMPLE\n   agentaudit worker --redis redis://127.0.0.1:6379 --concurrency 128",
 		Flags: append(append([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+			&cli.DurationFlag{Name: "lease", Usage: "let others take over the audits of this worker when it shows no sign of life for `DURATION`", Value: time.Minute},
 		}, opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {

@@ -33,13 +33,25 @@ type Server struct {
 	// URL is for queue.Options.
 	URL string
 
-	dir string
-	cmd *exec.Cmd
+	dir     string
+	cmd     *exec.Cmd
+	durable bool
 }
 
 // Redis starts a redis-server for the test, or skips it where there is none
 // ([Require]). It is gone when the test ends.
 func Redis(t testing.TB) *Server {
+	t.Helper()
+	return start(t, false)
+}
+
+// DurableRedis is [Redis] with a server that keeps what it holds through Kill.
+func DurableRedis(t testing.TB) *Server {
+	t.Helper()
+	return start(t, true)
+}
+
+func start(t testing.TB, durable bool) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		Require(t, "redis", err.Error())
@@ -49,7 +61,7 @@ func Redis(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{URL: "unix://" + filepath.Join(dir, "s"), dir: dir}
+	s := &Server{URL: "unix://" + filepath.Join(dir, "s"), dir: dir, durable: durable}
 	t.Cleanup(func() {
 		s.Kill()
 		os.RemoveAll(dir)
@@ -58,10 +70,10 @@ func Redis(t testing.TB) *Server {
 	return s
 }
 
-// Start starts the server; after Kill it is empty.
+// Start starts the server; after Kill it is empty, unless it is durable.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"), "--save", "", "--appendonly", "no",
+	s.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", filepath.Join(s.dir, "s"), "--save", "", "--appendonly", map[bool]string{false: "no", true: "yes"}[s.durable], "--appendfsync", "always",
 		"--dir", s.dir, "--logfile", filepath.Join(s.dir, "log"))
 	// It must not outlive a test that is killed, nor see its Ctrl-C.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

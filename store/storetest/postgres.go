@@ -48,7 +48,7 @@ var spaces atomic.Int64
 // this has a TestMain that ends with [StopPostgres].
 func Postgres(t testing.TB) string {
 	t.Helper()
-	if _, err := postgresBin(); err != nil {
+	if err := available(); err != nil {
 		queuetest.Require(t, "postgres", err.Error())
 	}
 	s, err := shared()
@@ -74,7 +74,7 @@ var started atomic.Pointer[Server]
 // started again. It is gone when the test ends.
 func PostgresServer(t testing.TB) *Server {
 	t.Helper()
-	if _, err := postgresBin(); err != nil {
+	if err := available(); err != nil {
 		queuetest.Require(t, "postgres", err.Error())
 	}
 	s, err := newServer()
@@ -83,6 +83,15 @@ func PostgresServer(t testing.TB) *Server {
 	}
 	t.Cleanup(s.remove)
 	return s
+}
+
+// available says why no server can be started here.
+func available() error {
+	_, err := postgresBin()
+	if err == nil && os.Getuid() == 0 {
+		_, err = unprivileged()
+	}
+	return err
 }
 
 // postgresBin is the folder with the newest server on this machine. Debian
@@ -113,7 +122,11 @@ func newServer(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	// Not t.TempDir: its names are too long for a socket.
-	dir, err := os.MkdirTemp("", "pg")
+	parent := ""
+	if os.Getuid() == 0 {
+		parent = "/tmp" // another user must get there
+	}
+	dir, err := os.MkdirTemp(parent, "pg")
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +167,17 @@ func unprivileged() (*syscall.Credential, error) {
 		}
 		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
 		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+		// In a user namespace there may be no user but us.
+		if mapped, err := os.ReadFile("/proc/self/uid_map"); err == nil && !slices.ContainsFunc(strings.Split(string(mapped), "\n"), func(line string) bool {
+			var first, outside, count uint64
+			n, _ := fmt.Sscan(line, &first, &outside, &count)
+			return n == 3 && first <= uid && uid-first < count
+		}) {
+			continue
+		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, fmt.Errorf("there is neither a user postgres nor nobody to run the server as")
+	return nil, fmt.Errorf("there is no user postgres or nobody to run the server as, and it does not run as root")
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }

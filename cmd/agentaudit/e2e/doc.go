@@ -9,5 +9,6 @@
 // connection to anywhere, private addresses and other ports included. Nothing
 // can leave the namespace, and nothing of it is left when the tests end.
 //
-// The tests take a minute or two; -short leaves them out.
+// The tests take some minutes; -short leaves them out. TestFaults has a long
+// form, with AGENTAUDIT_FAULT_SITES=5000 and -timeout 2h.
 package e2e

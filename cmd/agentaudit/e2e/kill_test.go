@@ -28,13 +28,13 @@ const (
 func TestKilled(t *testing.T) {
 	t.Run("embedded queue", func(t *testing.T) {
 		inside(t)
-		newOrdeal(t).endure(nil)
+		newOrdeal(t, manySites, 40*time.Millisecond).endure(nil)
 	})
 	// The server keeps the jobs of the dead, until it loses them all.
 	t.Run("Redis emptied in the middle", func(t *testing.T) {
 		inside(t)
 		redis := queuetest.Redis(t)
-		o := newOrdeal(t)
+		o := newOrdeal(t, manySites, 40*time.Millisecond)
 		o.flags = []string{"--redis", redis.URL}
 		o.endure(func() { redis.FlushAll(t) })
 	})
@@ -55,18 +55,18 @@ type ordeal struct {
 	asked map[*host]int
 }
 
-// newOrdeal puts two thousand small sites online, eight at an address.
-func newOrdeal(t *testing.T) *ordeal {
+// newOrdeal puts small sites online, eight at an address.
+func newOrdeal(t *testing.T, count int, latency time.Duration) *ordeal {
 	t.Helper()
 	n := newInternet(t)
 	o := &ordeal{internet: n, data: t.TempDir(), chance: rand.New(rand.NewPCG(7, 7)), final: map[int]row{}, asked: map[*host]int{}}
 	var at netip.Addr
-	for i := range manySites {
+	for i := range count {
 		if i%maxPerAddress == 0 {
 			at = n.newV4()
 		}
 		h := n.host(fmt.Sprintf("site-%d.example", i), at)
-		h.latency = 40 * time.Millisecond
+		h.latency = latency
 		p := newPublication(t, "https://"+h.name, small)
 		s := site{kind: "small", line: h.name, target: p.url(p.name), outcome: report.OutcomeSuccessful, reason: report.ReasonComplete, attempts: 1, host: h}
 		if i%5 == 4 {
@@ -76,7 +76,7 @@ func newOrdeal(t *testing.T) *ordeal {
 		p.online(h)
 		o.sites = append(o.sites, s)
 	}
-	o.list = newList(t, o.sites, 200, 2)
+	o.list = newList(t, o.sites, count/10, 2)
 	return o
 }
 
