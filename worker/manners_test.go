@@ -175,3 +175,35 @@ func TestLotForgetsEmptyLines(t *testing.T) {
 		t.Fatalf("%d lines, %d parked", len(l.lines), l.parked)
 	}
 }
+
+// What follows an audit waits for another host, and no longer makes the audit
+// begin anew.
+func TestASettledAuditIsNotTurnedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{})
+		if _, _, _, err := m.takeAll(t.Context(), []string{hostKey("www.a.example")}); err != nil {
+			t.Fatal(err)
+		}
+		v := &visitor{host: "a.example"}
+		ctx := context.WithValue(t.Context(), visitorKey{}, v)
+		if !v.settle(false) {
+			t.Fatal("an audit that was not turned away has not come to its end")
+		}
+		start := time.Now()
+		if _, err := m.Admit(ctx, "www.a.example", someAddress); !errors.Is(err, errBusy) || v.turnedAway() {
+			t.Fatalf("%v, turned away: %v", err, v.turnedAway())
+		}
+		if d := time.Since(start); d < 15*time.Second || d > 16*time.Second {
+			t.Errorf("waited %v", d)
+		}
+		for _, c := range []struct {
+			foreign, tired, end bool
+		}{{false, false, false}, {false, true, false}, {true, false, false}, {true, true, true}} {
+			v := &visitor{host: "a.example"}
+			v.turnAway("host x", c.foreign)
+			if got := v.settle(c.tired); got != c.end || v.turnedAway() == c.end {
+				t.Errorf("%+v: settled %v, still turned away %v", c, got, v.turnedAway())
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package publication
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -76,9 +77,10 @@ func folderName(name string, taken map[string]bool) string {
 	if !plainName.MatchString(name) {
 		name = NameReadme // only READMEs have names of others' choice
 	}
-	stem, ending, _ := strings.Cut(name, ".")
+	ending := path.Ext(name)
+	stem := strings.TrimSuffix(name, ending)
 	for i := 2; taken[strings.ToLower(name)]; i++ {
-		name = fmt.Sprintf("%s-%d.%s", stem, i, ending)
+		name = fmt.Sprintf("%s-%d%s", stem, i, ending)
 	}
 	taken[strings.ToLower(name)] = true
 	return name

@@ -45,7 +45,8 @@ func auditCommand(s streams) *cli.Command {
 			if err != nil {
 				return usagef("%v", err)
 			}
-			if _, err := newConfig(c, s); err != nil {
+			cfg, err := newConfig(c, s)
+			if err != nil {
 				return err
 			}
 			out, err := newAuditOut(c)
@@ -76,7 +77,7 @@ func auditCommand(s streams) *cli.Command {
 			}
 			options.NoAgents = options.NoAgents || out.format == formatJSON
 			at := audit.Attempt{Target: target, Options: options}
-			res, err := retryPolicy(c).Audit(c.Context, &audit.Auditor{Client: client}, at, func(attempt *report.Result, after time.Duration) {
+			res, err := retryPolicy(c).Audit(c.Context, &audit.Auditor{Client: client, Log: cfg.log}, at, func(attempt *report.Result, after time.Duration) {
 				note("%s Trying again in %s.", clean(attempt.Detail), duration(after))
 			})
 			if err != nil {
