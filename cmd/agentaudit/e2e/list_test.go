@@ -26,6 +26,7 @@ type row struct {
 	Publication          report.PublicationStatus
 	Attempts             int
 	Failing, Warning     []string
+	Agents               string
 }
 
 // batch is what batches --json says.
@@ -142,6 +143,9 @@ func (l list) check(t *testing.T, rows []row) {
 		}
 		if r.Target != s.target {
 			faults = append(faults, fmt.Sprintf("the target is %s, want %s", r.Target, s.target))
+		}
+		if s.agents != "" && r.Agents != s.agents {
+			faults = append(faults, fmt.Sprintf("agents.txt is %q, want %s", r.Agents, s.agents))
 		}
 		if !strings.Contains(r.Detail, s.detail) || r.Detail == "" {
 			faults = append(faults, fmt.Sprintf("want %q in the detail", s.detail))

@@ -55,6 +55,23 @@ var goodSites = group{report.OutcomeSuccessful, report.ReasonComplete, append([]
 		s.p.resource("documentation", "https://private.untouched.example/", "linked")
 	}},
 
+	// agents.txt, which changes nothing here.
+	{name: "no agents.txt", bases: "pia", agents: "absent"},
+	{name: "a good agents.txt", bases: "pia", agents: "valid", set: func(s *setup) { s.p.put("/.well-known/agents.txt", typeText, s.declaration("https")) }},
+	{name: "an agents.txt with an open endpoint", bases: "pia", agents: "invalid", set: func(s *setup) { s.p.put("/.well-known/agents.txt", typeText, s.declaration("http")) }},
+	{name: "an agents.txt of another format", bases: "p", agents: "other", set: func(s *setup) {
+		s.p.put("/agents.txt", typeText, "# Standard: https://agents-txt.com\nProtocols: MCP\n")
+	}},
+	{name: "an agents.txt elsewhere", bases: "p", agents: "unchecked", set: func(s *setup) {
+		s.p.more["/.well-known/agents.txt"] = instead(fakenet.Redirect(301, "https://untouched.example/.well-known/agents.txt"))
+	}},
+	{name: "an agents.txt that breaks off", bases: "p", agents: "unchecked", conns: unknown, set: func(s *setup) {
+		s.p.more["/.well-known/agents.txt"] = instead(fakenet.ResetAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nSpec"))
+	}},
+	{name: "an agents.txt that leads to itself", bases: "p", agents: "absent", set: func(s *setup) {
+		s.p.more["/.well-known/agents.txt"] = instead(fakenet.Redirect(302, "/.well-known/agents.txt"))
+	}},
+
 	// Addresses.
 	{name: "IPv6 alone", bases: "pia", set: func(s *setup) { s.h.live(s.newV6()) }},
 	{name: "both families", bases: "pia", set: func(s *setup) { s.h.live(s.newV6(), s.at()) }},
@@ -286,4 +303,10 @@ func dripping(body string) http.Handler {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
+}
+
+// declaration is an agents.txt whose one endpoint has a scheme.
+func (s *setup) declaration(scheme string) string {
+	return "Spec-Version: 1.0\nSite-Name: Bakery\nSite-URL: https://" + s.h.name + "\n\nCapability: loaves\n  Endpoint: " + scheme + "://" + s.h.name +
+		"/loaves\n  Protocol: REST\n  Method: GET\n  Description: All loaves\n\nAllow: /\n\nAgent: *\n"
 }

@@ -21,6 +21,8 @@ type site struct {
 	// detail stands in the sentence that says why.
 	detail   string
 	attempts int
+	// agents is the verdict over agents.txt, "" where nothing is said of it.
+	agents string
 	// conns are TLS connections over all attempts, lookups questions for A
 	// and as many for AAAA; unknown is any number.
 	conns, lookups int
@@ -41,6 +43,7 @@ type kind struct {
 	set   func(s *setup)
 
 	detail string
+	agents string // the verdict over agents.txt, "" for any
 	// attempts are 1 where nothing is said, conns and lookups as many as
 	// attempts.
 	attempts, conns, lookups int
@@ -128,6 +131,6 @@ func (k kind) build(t *testing.T, n *internet, g group, b base, number int) site
 	}
 	return site{
 		kind: kindName, line: s.line, target: target, outcome: g.outcome, reason: g.reason, detail: k.detail,
-		attempts: attempts, conns: def(k.conns), lookups: def(k.lookups), host: s.h,
+		agents: k.agents, attempts: attempts, conns: def(k.conns), lookups: def(k.lookups), host: s.h,
 	}
 }
