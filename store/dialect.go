@@ -31,6 +31,8 @@ type dialect struct {
 	sortSmall, sortAsBefore string
 	// wholeLists is said in a transaction that joins all rows of long lists.
 	wholeLists string
+	// analyze lets the planner know what a large intake has brought.
+	analyze string
 	// snapshot is the isolation in which a transaction sees one moment.
 	snapshot sql.IsolationLevel
 	// prepared says that hot statements are prepared by the grouper; the driver
@@ -61,6 +63,7 @@ var postgresDialect = &dialect{
 	lockBatch:  "SELECT pg_advisory_xact_lock(cast(x'6167610000000000' AS BIGINT) + $1)",
 	shareBatch: "SELECT pg_advisory_xact_lock_shared(cast(x'6167610000000000' AS BIGINT) + $1)",
 	lockSchema: "SELECT pg_advisory_xact_lock(cast(x'6167610000000000' AS BIGINT))",
+	analyze:    "ANALYZE entries, entry_words, runs, run_keys",
 	wholeLists: "SET LOCAL enable_mergejoin = on",
 	snapshot:   sql.LevelRepeatableRead,
 }

@@ -334,7 +334,14 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		return nil, fmt.Errorf("end the intake of batch %s: %w", id, err)
 	}
 	s.intakes.drop(batch)
-	return s.Batch(ctx, id)
+	b, err := s.Batch(ctx, id)
+	if err == nil && s.d.analyze != "" && b.Runs >= IntakeChunk {
+		// The batch is sealed whatever comes of this.
+		if _, err := s.long.ExecContext(ctx, s.d.analyze); err != nil {
+			s.o.Log.WarnContext(ctx, "tables not analysed after an intake", "batch", id, "err", err)
+		}
+	}
+	return b, err
 }
 
 // DiscardIntake empties a batch in [StateIntake], for instance one whose

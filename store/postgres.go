@@ -46,7 +46,11 @@ func (s *Store) openPostgres(ctx context.Context, source string) error {
 		p["max_parallel_workers_per_gather"] = "0"
 	})
 	if s.o.Access != ReadOnly {
-		s.write = pool(config, s.o.Patience, 6, nil)
+		s.write = pool(config, s.o.Patience, 6, func(p map[string]string) {
+			// Small writes find their rows by keys. Before the first ANALYZE of a new
+			// table the planner would read it from end to end instead.
+			p["enable_seqscan"], p["enable_hashjoin"], p["enable_mergejoin"] = "off", "off", "off"
+		})
 		s.long = pool(config, longPatience, 2, nil)
 		if s.o.Access == Own {
 			if err := s.migrate(ctx); err != nil {
