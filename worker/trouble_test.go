@@ -177,3 +177,35 @@ func TestRunThatTakesWorkersDownIsGivenUp(t *testing.T) {
 		t.Fatalf("%+v", b.Outcomes)
 	}
 }
+
+// The clock of the machines jumps by hours, forth and back, in the middle of a
+// list: claims of the living count as lost, and others are good for hours.
+func TestClockJumps(t *testing.T) {
+	onStores(t, func(t *testing.T, place string) {
+		clock := storetest.NewClock()
+		var n atomic.Int64
+		f := &fake{answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
+			switch n.Add(1) {
+			case 40:
+				clock.Add(time.Hour)
+			case 90:
+				clock.Add(-2 * time.Hour)
+			case 140:
+				clock.Add(3 * time.Hour)
+			}
+			return success(target), nil
+		}}
+		first := watch(storetest.Open(t, place, store.Options{Now: clock.Now}))
+		second := watch(storetest.Open(t, place, store.Options{Now: clock.Now, Access: store.Shared}))
+		second.written = first.written
+		b := storetest.Batch(t, first.Store, storetest.Targets(200)...)
+		for _, s := range []*watched{first, second} {
+			c := quick(s, embedded(t), f)
+			c.Now = clock.Now
+			start(t, c)
+		}
+		if b = ended(t, first, b.ID); b.Outcomes[report.OutcomeSuccessful] != (store.Count{Entries: 200, Runs: 200}) {
+			t.Fatalf("%+v", b)
+		}
+	})
+}
