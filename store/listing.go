@@ -30,14 +30,15 @@ type AddedListings struct {
 }
 
 // BeginListing says that a batch in [StateIntake] is read from a listing,
-// before the first page of it.
-func (s *Store) BeginListing(ctx context.Context, id BatchID, source string) error {
+// before the first page of it. writeBack is where changes of outcomes are told
+// ([Store.PlanDeliveries]), "" for nowhere.
+func (s *Store) BeginListing(ctx context.Context, id BatchID, source, writeBack string) error {
 	batch, err := id.number()
 	if err != nil {
 		return err
 	}
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO listing_sources (batch, source, position) VALUES ($1, $2, '')`, batch, text(source))
+		_, err := tx.ExecContext(ctx, `INSERT INTO listing_sources (batch, source, position, write_back) VALUES ($1, $2, '', $3)`, batch, text(source), text(writeBack))
 		return err
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func beginListing(t *testing.T, s *store.Store, source string) store.BatchID {
 	t.Helper()
 	b, err := s.CreateBatch(t.Context(), store.NewBatch{Sources: []string{source}})
 	if err == nil {
-		err = s.BeginListing(t.Context(), b.ID, source)
+		err = s.BeginListing(t.Context(), b.ID, source, "https://dir.example/hook")
 	}
 	if err != nil {
 		t.Fatal(err)

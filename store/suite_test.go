@@ -67,6 +67,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"ListingConflicts", testListingConflicts},
 		{"ListingChanges", testListingChanges},
 		{"ListingResumesLargeIntake", testListingResumesLargeIntake},
+		{"Deliveries", testDeliveries},
 		{"Sites", testSites},
 		{"Sessions", testSessions},
 		{"Tokens", testTokens},

@@ -26,6 +26,7 @@ func commands(s streams) []*cli.Command {
 		validateCommand(s),
 		textCommand(s),
 		mcpCommand(s),
+		deliveriesCommand(s),
 		passwordCommand(s),
 		dbCommand(s),
 	}

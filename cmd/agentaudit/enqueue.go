@@ -23,6 +23,7 @@ func enqueueCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
 			fromFlag(),
+			writeBackFlag(),
 			contactFlag(),
 		}, append(listFlags(), auditFlags(audit.DiscoverMissing)...)...),
 		Action: func(c *cli.Context) error {

@@ -21,7 +21,11 @@ func fromFlag() cli.Flag {
 // newListOrFrom reads --from, or the arguments as newList does.
 func newListOrFrom(c *cli.Context) (producer.List, error) {
 	if !c.IsSet("from") {
-		return newList(c)
+		o, err := newList(c)
+		if err == nil {
+			err = setWriteBack(c, &o)
+		}
+		return o, err
 	}
 	o := producer.List{From: c.String("from"), Read: readOptions(c)}
 	if c.NArg() > 0 {
@@ -33,7 +37,7 @@ func newListOrFrom(c *cli.Context) (producer.List, error) {
 	if _, err := listing.ParseSource(o.From); err != nil {
 		return o, usagef("--from: %v", err)
 	}
-	return o, nil
+	return o, setWriteBack(c, &o)
 }
 
 // pageLimits give a listing API more time than an audited site has: its pages
@@ -57,7 +61,7 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 		r.note("batch %s was stopped while its listing was read; going on where it was", b.ID)
 	}
 	counts, err := read(ctx, st, b.ID, listing.Config{
-		Source: source, Client: client, Read: r.list.Read,
+		Source: source, Client: client, Read: r.list.Read, WriteBack: r.list.WriteBack,
 		Note: func(format string, args ...any) { r.note("%s", clean(fmt.Sprintf(format, args...))) },
 		Progress: func(c producer.Counts) {
 			if time.Since(last) > time.Second {

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"agentaudit/fetch/fakenet"
+	"agentaudit/store"
+	"agentaudit/worker/writeback"
 )
 
 // pages is a listing API of one listing a page.
@@ -90,5 +95,55 @@ func TestFromFlags(t *testing.T) {
 	code, out, errs := program("enqueue", "--from", "https://other.example/api")
 	if code != 0 || len(strings.Fields(out)) != 1 {
 		t.Errorf("exit %d, %s, %s", code, out, errs)
+	}
+}
+
+// A directory hears of the listings whose outcome has changed, under their own
+// ids, and the log shows it.
+func TestWriteBack(t *testing.T) {
+	n, program := demoNet(t)
+	var got []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		timestamp := r.Header.Get("Agentaudit-Timestamp")
+		if r.Header.Get("Agentaudit-Signature") != "v1="+writeback.Sign([]byte("0123456789abcdef0123"), timestamp, body) {
+			t.Errorf("signed with %q", r.Header.Get("Agentaudit-Signature"))
+		}
+		var c store.OutcomeChange
+		if err := json.Unmarshal(body, &c); err != nil {
+			t.Error(err)
+		}
+		got = append(got, fmt.Sprintf("%s %s>%s", c.ID, c.Before, c.Outcome))
+	}))
+	t.Cleanup(receiver.Close)
+	t.Setenv("AGENTAUDIT_WRITE_BACK_SECRET", "0123456789abcdef0123")
+	n.Handle("dir.example", pages("a=ferries.example", "b=notxt.example", "c=stale.example"))
+	args := []string{"run", "--from", "https://dir.example/api", "--write-back", receiver.URL}
+	if code, _, errs := program(args...); code != 0 || !strings.Contains(errs, "0 changed outcomes written back") || len(got) != 0 {
+		t.Fatalf("the first time: exit %d, %s, %q", code, errs, got)
+	}
+	n.Static("ferries.example", "/agentic.json", 404, nil, "gone")
+	code, _, errs := program(args...)
+	if code != 0 || !strings.Contains(errs, "1 changed outcome written back") || strings.Join(got, ",") != "a successful>failed" {
+		t.Errorf("exit %d, %s, %q", code, errs, got)
+	}
+	if code, out, errs := program("deliveries", "--state", "done"); code != 0 || !strings.Contains(out, "listing a  to "+receiver.URL) {
+		t.Errorf("exit %d, %s, %s", code, out, errs)
+	}
+	if code, out, _ := program("deliveries", "--json"); code != 0 || strings.Count(out, "\n") != 1 || strings.Contains(out, "0123456789abcdef") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	for args, want := range map[string]string{
+		"run ferries.example --write-back " + receiver.URL:                              "--from",
+		"run --from https://dir.example/api --write-back http://elsewhere.example/hook": "only https",
+		"deliveries --state lost": "--state",
+	} {
+		if code, out, errs := program(strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, %s", args, code, errs)
+		}
+	}
+	t.Setenv("AGENTAUDIT_WRITE_BACK_SECRET", "short")
+	if code, _, errs := program(args...); code != exitUsage || !strings.Contains(errs, "16 bytes") || strings.Contains(errs, `"short"`) {
+		t.Errorf("a short secret: exit %d, %s", code, errs)
 	}
 }

@@ -45,6 +45,8 @@ func runCommand(s streams) *cli.Command {
 			baselineFlag(),
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
 			fromFlag(),
+			writeBackFlag(),
+			secretFileFlag(),
 		}, listFlags()...), append(auditFlags(audit.DiscoverMissing), visitFlags()...)...),
 		Action: func(c *cli.Context) error {
 			r, err := newRunner(c, s)
@@ -74,6 +76,8 @@ type runner struct {
 	baseline *format.Baseline
 	quiet    bool
 	options  audit.Options
+	// secret signs what is written back, nil for none.
+	secret []byte
 	// drops says that an interrupted intake is given up, not kept for --resume.
 	drops bool
 	// hints are the commands that the summary names.
@@ -95,6 +99,9 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 		return nil, usagef("--fail-on %q: use failed, partial or never", clean(r.failOn))
 	}
 	if err := r.document(c); err != nil {
+		return nil, err
+	}
+	if r.secret, err = writeBackSecret(c); err != nil {
 		return nil, err
 	}
 	if r.out != "" {
@@ -191,6 +198,9 @@ func (r *runner) finish(ctx context.Context, st *store.Store, b *store.Batch) er
 		err = printSummary(ctx, r.s.Out, st, b, r.hints)
 	}
 	if err != nil {
+		return err
+	}
+	if err := r.tell(ctx, st, b); err != nil {
 		return err
 	}
 	return r.exit(ctx, st, b)

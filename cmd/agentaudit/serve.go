@@ -24,6 +24,7 @@ func serveCommand(s streams) *cli.Command {
 			"EXAMPLE\n   agentaudit serve --data-dir /var/lib/agentaudit --listen 127.0.0.1:8080",
 		Flags: append(append(append([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
+			secretFileFlag(),
 		}, webFlags()...), opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -32,6 +33,9 @@ func serveCommand(s streams) *cli.Command {
 			v := &services{s: s}
 			var err error
 			if v.pipeline, err = newPipeline(c, s, worker.RetryWorkers); err != nil {
+				return err
+			}
+			if v.secret, err = writeBackSecret(c); err != nil {
 				return err
 			}
 			v.cfg.forService(c)
@@ -96,6 +100,8 @@ type services struct {
 	pipeline
 	web *web
 	ops *ops
+	// secret signs what is written back, nil for none.
+	secret []byte
 }
 
 // take listens at all addresses.
@@ -141,7 +147,11 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, part{"the worker", work})
+	parts, err := v.writeBackPart(st)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, st, q, append(parts, part{"the worker", work})...)
 }
 
 // show shows what is in the data directory.

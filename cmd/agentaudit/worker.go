@@ -21,6 +21,7 @@ func workerCommand(s streams) *cli.Command {
 		Flags: append(append([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			&cli.DurationFlag{Name: "lease", Usage: "let others take over the audits of this worker when it shows no sign of life for `DURATION`", Value: time.Minute},
+			secretFileFlag(),
 		}, opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -33,6 +34,9 @@ func workerCommand(s streams) *cli.Command {
 			}
 			if v.cfg.redis == "" {
 				return usagef("worker needs --redis URL (or AGENTAUDIT_REDIS): workers share their queue; agentaudit serve works without")
+			}
+			if v.secret, err = writeBackSecret(c); err != nil {
+				return err
 			}
 			v.cfg.forService(c)
 			if v.ops, err = newOps(c, v.cfg); err != nil {
@@ -63,5 +67,9 @@ func (v *services) workBeside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, part{"the worker", work})
+	parts, err := v.writeBackPart(st)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, st, q, append(parts, part{"the worker", work})...)
 }

@@ -16,7 +16,7 @@ import (
 
 // Store is what the intake of a listing needs of the store; *store.Store is one.
 type Store interface {
-	BeginListing(ctx context.Context, id store.BatchID, source string) error
+	BeginListing(ctx context.Context, id store.BatchID, source, writeBack string) error
 	AddListings(ctx context.Context, id store.BatchID, page []store.Listing, position func(known []bool) (json.RawMessage, error)) (store.AddedListings, error)
 	ResumeListing(ctx context.Context, id store.BatchID) (json.RawMessage, error)
 }
@@ -26,6 +26,8 @@ type Config struct {
 	Source Source
 	// Client reads the pages: public addresses alone, and nothing is followed.
 	Client *fetch.Client
+	// WriteBack is where changes of outcomes are told, "" for nowhere.
+	WriteBack string
 	// Read is what the user knows of the shape ([NewShape]).
 	Read   sitelist.Options
 	Budget Budget
@@ -84,7 +86,7 @@ func ParseSource(text string) (Source, error) {
 // be read is a [*PageError], a first page that shows no listings an
 // [*ShapeError]: what was taken stays, and [Resume] goes on.
 func Fill(ctx context.Context, st Store, id store.BatchID, c Config) (producer.Counts, error) {
-	if err := st.BeginListing(ctx, id, c.Source.URL.String()); err != nil {
+	if err := st.BeginListing(ctx, id, c.Source.URL.String(), c.WriteBack); err != nil {
 		return producer.Counts{}, err
 	}
 	return c.fill(ctx, st, id, position{}, false)

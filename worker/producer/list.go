@@ -45,8 +45,11 @@ type List struct {
 	Posted []string `json:"posted,omitempty"`
 	// From is a directory's listing API, alone or not at all; package listing
 	// reads it.
-	From string           `json:"from,omitempty"`
-	Read sitelist.Options `json:"read"`
+	From string `json:"from,omitempty"`
+	// WriteBack is where changes of outcomes are told, "" for nowhere; it stands
+	// with From only.
+	WriteBack string           `json:"writeBack,omitempty"`
+	Read      sitelist.Options `json:"read"`
 }
 
 // SourceNames are the names under which the sources are kept with the batch, in

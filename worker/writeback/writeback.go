@@ -1,0 +1,242 @@
+// Package writeback tells directories which of their listings have another
+// outcome than before: one signed message for each listing, with its own id.
+//
+// What is to be told, and what came of it, is in the store, so that nothing is
+// told twice on purpose and nothing is lost by a kill; a receiver can still get
+// a message twice (its answer was lost) and tells by Agentaudit-Delivery. The
+// messages go to an address of the operator's own and never to audited sites;
+// this is the one place outside package fetch that sends anything.
+package writeback
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentaudit/store"
+)
+
+// The headers of a message.
+const (
+	// HeaderTimestamp is when it was sent, in Unix seconds.
+	HeaderTimestamp = "Agentaudit-Timestamp"
+	// HeaderSignature is "v1=" and the signature ([Sign]).
+	HeaderSignature = "Agentaudit-Signature"
+	// HeaderDelivery is the same for all attempts at one message.
+	HeaderDelivery = "Agentaudit-Delivery"
+)
+
+// ShortestSecret is the least length of a secret in bytes.
+const ShortestSecret = 16
+
+// Delays are the times before the second, third … attempt; their number bounds
+// the attempts.
+var Delays = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
+
+// lease is longer than any attempt takes.
+const (
+	timeout = 15 * time.Second
+	lease   = time.Minute
+	perTake = 20
+)
+
+// Store is what a sender needs of the store; *store.Store is one.
+type Store interface {
+	PlanDeliveries(ctx context.Context) (made int64, more bool, err error)
+	TakeDeliveries(ctx context.Context, limit int, lease time.Duration) ([]store.Delivery, error)
+	EndDelivery(ctx context.Context, d store.Delivery, again time.Time) error
+}
+
+// Config says what to send with. Store and Secret are required.
+type Config struct {
+	Store  Store
+	Secret []byte
+	// UserAgent is the User-Agent header.
+	UserAgent string
+	// Every is how often Run looks for what is due; 0 is five seconds.
+	Every time.Duration
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Log hears of messages that could not be delivered; nil is silence.
+	Log *slog.Logger
+}
+
+// Sender sends messages.
+type Sender struct {
+	c      Config
+	client *http.Client
+}
+
+// New makes a sender. The error says what is missing.
+func New(c Config) (*Sender, error) {
+	if c.Store == nil || len(c.Secret) < ShortestSecret {
+		return nil, fmt.Errorf("write-back needs a store, and a secret of at least %d bytes", ShortestSecret)
+	}
+	if c.Every == 0 {
+		c.Every = 5 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Sender{c: c, client: &http.Client{
+		Timeout:       timeout,
+		Transport:     &http.Transport{ResponseHeaderTimeout: timeout, MaxResponseHeaderBytes: 64 << 10, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// CheckURL checks an address to write back to: https, or http on this machine.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "":
+		return errors.New("give an absolute URL, as in https://directory.example/hooks/audit")
+	case u.User != nil:
+		return errors.New("leave user and password out of the URL; messages are signed")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("only https, or http on this machine, is written to")
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// Sign is the signature of a message: HMAC-SHA-256 over the timestamp, a full
+// stop and the body, in lower case hexadecimal.
+func Sign(secret []byte, timestamp string, body []byte) string {
+	h := hmac.New(sha256.New, secret)
+	io.WriteString(h, timestamp+".")
+	h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Counts say what Once has done.
+type Counts struct{ Sent, Again, Failed int64 }
+
+// Once plans what is to be told and makes one attempt at each message that is
+// due. The error is one of the store, or that of an ended ctx.
+func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
+	for more := true; more; {
+		if _, more, err = s.c.Store.PlanDeliveries(ctx); err != nil {
+			return c, err
+		}
+	}
+	for {
+		due, err := s.c.Store.TakeDeliveries(ctx, perTake, lease)
+		if err != nil || len(due) == 0 {
+			return c, err
+		}
+		for _, d := range due {
+			if err := s.deliver(ctx, d, &c); err != nil {
+				return c, err
+			}
+		}
+	}
+}
+
+// Run sends until ctx ends. Trouble with the store is logged and tried again.
+func (s *Sender) Run(ctx context.Context) error {
+	tick := time.NewTicker(s.c.Every)
+	defer tick.Stop()
+	for {
+		if _, err := s.Once(ctx); err != nil && ctx.Err() == nil {
+			s.c.Log.ErrorContext(ctx, "outcomes could not be written back", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// deliver makes an attempt and keeps what came of it.
+func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) error {
+	status, rest, err := s.post(ctx, d)
+	if ctx.Err() != nil {
+		return ctx.Err() // the lease ends, and the attempt is made again
+	}
+	d.Status, d.Error = status, ""
+	var again time.Time
+	switch {
+	case err == nil && status/100 == 2:
+		d.State = store.DeliveryDone
+		c.Sent++
+	case status == http.StatusGone || d.Attempts > len(Delays):
+		d.State, d.Error = store.DeliveryFailed, trouble(status, err)
+		c.Failed++
+		s.c.Log.WarnContext(ctx, "a changed outcome could not be written back", "delivery", d.ID, "listing", d.Ref, "status", status, "attempts", d.Attempts, "err", err)
+	default:
+		d.State, d.Error = store.DeliveryDue, trouble(status, err)
+		again = s.c.Now().Add(max(Delays[d.Attempts-1], rest))
+		c.Again++
+	}
+	if err := s.c.Store.EndDelivery(ctx, d, again); err != nil && !errors.Is(err, store.ErrStale) {
+		return err
+	}
+	return nil
+}
+
+// longestRest bounds what a receiver asks for with Retry-After.
+const longestRest = 24 * time.Hour
+
+// post sends a message. The URL and the secret are in no error.
+func (s *Sender) post(ctx context.Context, d store.Delivery) (status int, rest time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, strings.NewReader(string(d.Body)))
+	if err != nil {
+		return 0, 0, errors.New("the address is not usable")
+	}
+	timestamp := strconv.FormatInt(s.c.Now().Unix(), 10)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.c.UserAgent)
+	req.Header.Set(HeaderTimestamp, timestamp)
+	req.Header.Set(HeaderSignature, "v1="+Sign(s.c.Secret, timestamp, d.Body))
+	req.Header.Set(HeaderDelivery, strconv.FormatInt(d.ID, 10))
+	resp, err := s.client.Do(req)
+	if err != nil {
+		var u *url.Error
+		var n net.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		if errors.As(err, &n) && n.Timeout() {
+			err = errors.New("no answer in time")
+		}
+		return 0, 0, err
+	}
+	// The answer says nothing but its status; a little is read so that the
+	// connection can be used again.
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	resp.Body.Close()
+	if seconds, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 64); err == nil && seconds > 0 {
+		rest = min(time.Duration(min(seconds, 1<<31))*time.Second, longestRest)
+	}
+	return resp.StatusCode, rest, nil
+}
+
+func trouble(status int, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("status %d", status)
+}
