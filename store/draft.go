@@ -9,11 +9,13 @@ import (
 // Entry is one accepted line of a batch.
 type Entry struct {
 	// N counts the accepted lines of the batch from 1.
-	N      int64    `json:"n"`
-	Source string   `json:"source"`
-	Line   int64    `json:"line"`
-	Input  string   `json:"input"`
-	Target string   `json:"target"`
+	N      int64  `json:"n"`
+	Source string `json:"source"`
+	Line   int64  `json:"line"`
+	Input  string `json:"input"`
+	Target string `json:"target"`
+	// Readme is the README URL that the list gave, "" for none.
+	Readme string   `json:"-"`
 	ID     string   `json:"id"`
 	Label  string   `json:"label"`
 	Tags   []string `json:"tags"`
@@ -34,12 +36,12 @@ func (s *Store) Entries(ctx context.Context, id BatchID, after int64, limit int)
 	if err != nil {
 		return nil, err
 	}
-	all, err := collect(ctx, s.read, `SELECT e.n, e.source, e.line, e.input, r.target, e.ref, e.label, e.tags, e.notes, e.dup
+	all, err := collect(ctx, s.read, `SELECT e.n, e.source, e.line, e.input, r.target, r.readme, e.ref, e.label, e.tags, e.notes, e.dup
 		FROM entries e JOIN runs r ON r.batch = e.batch AND r.n = e.run
 		WHERE e.batch = $1 AND e.n > $2 ORDER BY e.n LIMIT $3`, []any{batch, after, limit}, func(r *sql.Rows, v *Entry) error {
 		var source int
 		var tags, notes string
-		if err := r.Scan(&v.N, &source, &v.Line, &v.Input, &v.Target, &v.ID, &v.Label, &tags, &notes, &v.Duplicate); err != nil {
+		if err := r.Scan(&v.N, &source, &v.Line, &v.Input, &v.Target, &v.Readme, &v.ID, &v.Label, &tags, &notes, &v.Duplicate); err != nil {
 			return err
 		}
 		v.Source = sourceName(b.Sources, source)

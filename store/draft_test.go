@@ -25,8 +25,8 @@ func testDraft(t *testing.T, open opener) {
 	}
 	got, err := s.Entries(t.Context(), b.ID, 0, 2)
 	want := []store.Entry{
-		{N: 1, Source: "a.csv", Line: 2, Input: "One.example", Target: "https://one.example/agentic.json", ID: "1", Label: "One", Tags: []string{"x"}, Notes: []string{"noted"}},
-		{N: 2, Source: "b.txt", Line: 1, Input: "one.example", Target: "https://one.example/agentic.json", Duplicate: true},
+		{N: 1, Source: "a.csv", Line: 2, Input: "One.example", Target: "https://one.example/agentic.json", Readme: "https://one.example/r.md", ID: "1", Label: "One", Tags: []string{"x"}, Notes: []string{"noted"}},
+		{N: 2, Source: "b.txt", Line: 1, Input: "one.example", Target: "https://one.example/agentic.json", Readme: "https://one.example/r.md", Duplicate: true},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("entries %+v, %v, want %+v", got, err, want)

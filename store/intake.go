@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -17,36 +18,41 @@ const IntakeChunk = 10_000
 // CreateBatch starts a batch in [StateIntake]. The error is [ErrReadOnly] or
 // one of the database.
 func (s *Store) CreateBatch(ctx context.Context, b NewBatch) (*Batch, error) {
-	options := string(b.Options)
-	if options == "" {
-		options = "{}"
-	}
-	if !json.Valid([]byte(options)) {
-		return nil, fmt.Errorf("create a batch: its options are not JSON")
-	}
-	id := s.now()
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
-		created := id
-		for {
-			res, err := tx.ExecContext(ctx, `INSERT INTO batches
-				(id, name, state, note, class, sources, options, created_at, sealed_at, started_at, finished_at,
-				 entries, duplicates, rejected, runs, open_runs)
-				VALUES ($1, $2, 'intake', '', 'bulk', $3, $4, $5, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
-				id, text(b.Name), encodeList(texts(b.Sources)), options, created)
-			if err != nil {
-				return err
-			}
-			if n, err := res.RowsAffected(); err != nil || n > 0 {
-				return err
-			}
-			id++ // another batch of the same millisecond
-		}
+	var id int64
+	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
+		id, err = insertBatch(ctx, tx, b, s.now())
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create a batch: %w", err)
 	}
 	s.intakes.begin(id)
 	return s.Batch(ctx, batchID(id))
+}
+
+// insertBatch makes the row of a batch; its id is the time, or a little more
+// where another batch has that.
+func insertBatch(ctx context.Context, tx *sql.Tx, b NewBatch, now int64) (id int64, err error) {
+	options := string(b.Options)
+	if options == "" {
+		options = "{}"
+	}
+	if !json.Valid([]byte(options)) {
+		return 0, errors.New("its options are not JSON")
+	}
+	for id = now; ; id++ {
+		res, err := tx.ExecContext(ctx, `INSERT INTO batches
+			(id, name, state, note, class, sources, options, created_at, sealed_at, started_at, finished_at,
+			 entries, duplicates, rejected, runs, open_runs)
+			VALUES ($1, $2, 'intake', '', 'bulk', $3, $4, $5, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
+			id, text(b.Name), encodeList(texts(b.Sources)), options, now)
+		if err != nil {
+			return 0, err
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			return id, err
+		}
+	}
 }
 
 // AddLines takes lines into a batch in [StateIntake]: all of them or none. An

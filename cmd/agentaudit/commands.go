@@ -19,6 +19,7 @@ func commands(s streams) []*cli.Command {
 		serveCommand(s),
 		enqueueCommand(s),
 		workerCommand(s),
+		scheduleCommand(s),
 		dashboardCommand(s),
 		discoverCommand(s),
 		bundleCommand(s),

@@ -11,14 +11,16 @@ import (
 	"agentaudit/store"
 	"agentaudit/worker"
 	"agentaudit/worker/mcp"
+	"agentaudit/worker/schedule"
 )
 
 func serveCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
-		Usage:     "work and show the dashboard, in one process, until stopped",
+		Usage:     "work, run the schedules and show the dashboard, in one process, until stopped",
 		UsageText: "agentaudit serve [--listen HOST:PORT] [--concurrency N]",
-		Description: "Audits what lists are handed over (agentaudit enqueue) and shows everything in the dashboard.\n" +
+		Description: "Audits what lists are handed over (agentaudit enqueue) or due (agentaudit schedule), and shows\n" +
+			"everything in the dashboard.\n" +
 			"One data directory and nothing else is needed. SIGTERM or Ctrl+C ends it in order, a second one at\n" +
 			"once; nothing is lost either way.\n\n" +
 			"EXAMPLE\n   agentaudit serve --data-dir /var/lib/agentaudit --listen 127.0.0.1:8080",
@@ -151,7 +153,12 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, append(parts, part{"the worker", work})...)
+	return v.run(ctx, st, q, append(parts, part{"the worker", work}, v.scheduler(st))...)
+}
+
+// scheduler fires the schedules of a store.
+func (v *services) scheduler(st *store.Store) part {
+	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Log: v.cfg.log}).Run}
 }
 
 // show shows what is in the data directory.

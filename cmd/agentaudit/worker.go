@@ -22,6 +22,7 @@ func workerCommand(s streams) *cli.Command {
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			&cli.DurationFlag{Name: "lease", Usage: "let others take over the audits of this worker when it shows no sign of life for `DURATION`", Value: time.Minute},
 			secretFileFlag(),
+			&cli.BoolFlag{Name: "schedules", Usage: "run the schedules, too, as serve does; any number of workers may", EnvVars: []string{"AGENTAUDIT_SCHEDULES"}},
 		}, opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -46,13 +47,14 @@ func workerCommand(s streams) *cli.Command {
 				return err
 			}
 			defer v.giveUp()
-			return v.workBeside(c.Context)
+			return v.workBeside(c.Context, c.Bool("schedules"))
 		},
 	}
 }
 
-// workBeside works on a store and a queue that others use, too.
-func (v *services) workBeside(ctx context.Context) error {
+// workBeside works on a store and a queue that others use, too, and fires the
+// schedules if it is asked to.
+func (v *services) workBeside(ctx context.Context, schedules bool) error {
 	st, _, err := openBeside(ctx, v.cfg)
 	if err != nil {
 		return v.interrupted(ctx, err)
@@ -71,5 +73,9 @@ func (v *services) workBeside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, append(parts, part{"the worker", work})...)
+	parts = append(parts, part{"the worker", work})
+	if schedules {
+		parts = append(parts, v.scheduler(st))
+	}
+	return v.run(ctx, st, q, parts...)
 }
