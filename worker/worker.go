@@ -236,6 +236,17 @@ func New(c Config) (*Worker, error) {
 	return w, nil
 }
 
+// InFlight is the number of audits under way, Parked that of runs which wait in
+// memory for a busy host or address.
+func (w *Worker) InFlight() int { return w.c.Concurrency - len(w.slots.free) }
+
+// Parked: see [Worker.InFlight].
+func (w *Worker) Parked() int {
+	w.lot.mu.Lock()
+	defer w.lot.mu.Unlock()
+	return w.lot.parked
+}
+
 // Name is the name under which the worker claims runs.
 func (w *Worker) Name() string { return w.c.Name }
 

@@ -196,13 +196,13 @@ func (k *keeper) auditOwn(ctx context.Context, st *store.Store, tick <-chan time
 		return err
 	}
 	defer q.Close()
-	work, err := k.worker(st, q, true, nil)
+	w, err := k.worker(st, q, true, nil)
 	if err != nil {
 		return err
 	}
 	working, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- work(working) }()
+	go func() { ended <- w.Run(working) }()
 	for {
 		select {
 		case err := <-ended:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/pprof"
 
 	"github.com/urfave/cli/v2"
 )
@@ -14,6 +15,8 @@ type ops struct {
 	listen   string
 	listener net.Listener
 	cfg      *config
+	// profiles says that profiles of the running program may be read.
+	profiles bool
 	// checks are what must be well for the process to be ready.
 	checks []check
 }
@@ -26,17 +29,27 @@ type check struct {
 
 func opsFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "metrics-listen", Usage: "answer /healthz and /readyz at the private address `HOST:PORT`", EnvVars: []string{"AGENTAUDIT_METRICS_LISTEN"}},
+		&cli.StringFlag{Name: "metrics-listen", Usage: "answer /metrics (Prometheus), /healthz, /readyz and /debug/pprof/ at the private address `HOST:PORT`", EnvVars: []string{"AGENTAUDIT_METRICS_LISTEN"}},
+		&cli.BoolFlag{Name: "pprof", Usage: "answer /debug/pprof/ also where other machines reach --metrics-listen", EnvVars: []string{"AGENTAUDIT_PPROF"}},
 	}
 }
 
-// newOps reads the flags; without an address the result is nil.
-func newOps(c *cli.Context, cfg *config) (*ops, error) {
-	o := &ops{listen: c.String("metrics-listen"), cfg: cfg}
+// operations reads the flags; without an address there are none.
+func (v *services) operations(c *cli.Context) error {
+	o := &ops{listen: c.String("metrics-listen"), cfg: v.cfg}
 	if o.listen == "" {
-		return nil, nil
+		if c.Bool("pprof") {
+			return usagef("--pprof does nothing without --metrics-listen HOST:PORT")
+		}
+		return nil
 	}
-	return o, checkListen("--metrics-listen", o.listen, true, "")
+	if err := checkListen("--metrics-listen", o.listen, true, ""); err != nil {
+		return err
+	}
+	host, _, _ := net.SplitHostPort(o.listen)
+	o.profiles = c.Bool("pprof") || isLoopback(host)
+	v.ops, v.metrics = o, newMetrics(v.cfg.log)
+	return nil
 }
 
 // take listens at the address.
@@ -46,7 +59,7 @@ func (o *ops) take(ctx context.Context) (err error) {
 }
 
 // part answers until ctx ends; from then on the process is not ready.
-func (o *ops) part(stopping context.Context) part {
+func (o *ops) part(stopping context.Context, m *metrics) part {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -63,6 +76,14 @@ func (o *ops) part(stopping context.Context) part {
 		}
 		say(w, http.StatusOK, "ready")
 	})
+	mux.Handle("GET /metrics", m.handler())
+	if o.profiles {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	return httpPart("operations", o.listener, mux, o.cfg.log, nil)
 }
 

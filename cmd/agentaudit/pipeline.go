@@ -57,10 +57,22 @@ func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, err
 	return p, nil
 }
 
-// worker makes the worker for a store and a queue, as a function that works
-// until its context ends. soleOwner says that no other process works on the
-// store; observe may be nil. Workers on one Redis server share their manners.
-func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (func(context.Context) error, error) {
+// mannered is a worker with the places that it shares with others.
+type mannered struct {
+	*worker.Worker
+	done func()
+}
+
+// Run works until ctx ends, and gives the places back.
+func (m mannered) Run(ctx context.Context) error {
+	defer m.done()
+	return m.Worker.Run(ctx)
+}
+
+// worker makes the worker for a store and a queue. soleOwner says that no other
+// process works on the store; observe may be nil. Workers on one Redis server
+// share their manners.
+func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (*mannered, error) {
 	tuneMemory()
 	// Who is alone keeps its manners by itself, which costs nothing.
 	manners, done := worker.NewManners(nil, worker.Limits{}), func() {}
@@ -83,10 +95,7 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 		done()
 		return nil, undone(err)
 	}
-	return func(ctx context.Context) error {
-		defer done()
-		return w.Run(ctx)
-	}, nil
+	return &mannered{w, done}, nil
 }
 
 // openQueue connects to the Redis server that --redis names, or makes a queue
@@ -189,7 +198,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	if err != nil {
 		return err
 	}
-	work, err := r.worker(st, r.q, st.Sole(), out.observe)
+	w, err := r.worker(st, r.q, st.Sole(), out.observe)
 	if err != nil {
 		_ = out.close()
 		return err
@@ -197,7 +206,7 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- work(working) }()
+	go func() { ended <- w.Run(working) }()
 	watchErr := r.watch(ctx, st, b, ended)
 	stop()
 	// watch hands on the worker's own end; everything else has to wait for it.

@@ -47,7 +47,7 @@ func serveCommand(s streams) *cli.Command {
 			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
 				return err
 			}
-			if v.ops, err = newOps(c, v.cfg); err != nil {
+			if err := v.operations(c); err != nil {
 				return err
 			}
 			if err := v.take(c.Context); err != nil {
@@ -83,7 +83,7 @@ func dashboardCommand(s streams) *cli.Command {
 			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
 				return err
 			}
-			if v.ops, err = newOps(c, v.cfg); err != nil {
+			if err := v.operations(c); err != nil {
 				return err
 			}
 			if err := v.take(c.Context); err != nil {
@@ -104,6 +104,8 @@ type services struct {
 	ops *ops
 	// secret signs what is written back, nil for none.
 	secret []byte
+	// metrics are nil without ops; that is allowed.
+	metrics *metrics
 }
 
 // take listens at all addresses.
@@ -145,7 +147,7 @@ func (v *services) serve(ctx context.Context) error {
 	}
 	defer q.Close()
 	// On a queue of many, other workers may hold runs of this store.
-	work, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), nil)
+	w, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), v.metrics.observe)
 	if err != nil {
 		return err
 	}
@@ -153,12 +155,20 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, append(parts, part{"the worker", work}, v.scheduler(st))...)
+	return v.run(ctx, st, q, append(parts, v.work(w), v.scheduler(st))...)
+}
+
+// work is a worker as a part, which the metrics look at.
+func (v *services) work(w *mannered) part {
+	if v.metrics != nil {
+		v.metrics.worker = w.Worker
+	}
+	return part{"the worker", w.Run}
 }
 
 // scheduler fires the schedules of a store.
 func (v *services) scheduler(st *store.Store) part {
-	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Log: v.cfg.log}).Run}
+	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Log: v.cfg.log, Fired: v.metrics.fired}).Run}
 }
 
 // show shows what is in the data directory.
@@ -186,11 +196,13 @@ func (v *services) run(ctx context.Context, st *store.Store, q *queue.Conn, part
 		v.web.announce(v.s, v.cfg)
 	}
 	if v.ops != nil {
+		v.metrics.store, v.metrics.queue = st, q
 		v.ops.checks = append(v.ops.checks, check{"the store", st.Ping})
 		if q != nil {
 			v.ops.checks = append(v.ops.checks, check{"the queue", q.Ping})
 		}
-		parts = append(parts, v.ops.part(ctx))
+		parts = append(parts, v.ops.part(ctx, v.metrics))
+		v.cfg.log.Info("metrics are open", "metrics", urlOf(v.ops.listener, "/metrics"))
 	}
 	started := time.Now()
 	v.cfg.log.Info("started", "version", programVersion(), "config", v.cfg)

@@ -24,8 +24,8 @@ const programEnv = "AGENTAUDIT_TEST_IS_PROGRAM"
 
 // logged is one line of a service's log, or of its output where it is no JSON.
 type logged struct {
-	Text                    string `json:"-"`
-	Level, Msg, URL, Target string
+	Text                             string `json:"-"`
+	Level, Msg, URL, Target, Metrics string
 }
 
 // service is a service under test inside the process.
@@ -95,6 +95,13 @@ func (u *serviceUnderTest) url() string {
 	return u.until("an open dashboard", func(l logged) bool { return l.URL != "" }).URL
 }
 
+// metrics waits until the private listener is open, and gives its address.
+func (u *serviceUnderTest) metrics() string {
+	u.t.Helper()
+	at := u.until("an open listener for operators", func(l logged) bool { return l.Metrics != "" }).Metrics
+	return strings.TrimSuffix(at, "/metrics")
+}
+
 // end stops the service and gives its exit code.
 func (u *serviceUnderTest) end() int {
 	u.t.Helper()
@@ -138,12 +145,7 @@ func keptDemo(t *testing.T) string {
 // a page still watches.
 func TestDashboardCommand(t *testing.T) {
 	dir := keptDemo(t)
-	private, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	private.Close()
-	u := startService(t, nil, "dashboard", "--data-dir", dir, "--listen", "127.0.0.1:0", "--base-path", "/audits/", "--metrics-listen", private.Addr().String())
+	u := startService(t, nil, "dashboard", "--data-dir", dir, "--listen", "127.0.0.1:0", "--base-path", "/audits/", "--metrics-listen", "127.0.0.1:0")
 	url := u.url()
 	if !strings.HasSuffix(url, "/audits/") {
 		t.Errorf("the base path is missing in %s", url)
@@ -151,9 +153,16 @@ func TestDashboardCommand(t *testing.T) {
 	if code, body := page(t, url+"batches"); code != 200 || !strings.Contains(body, "demo") {
 		t.Errorf("batches: %d, %s", code, body)
 	}
-	for _, path := range []string{"/healthz", "/readyz"} {
-		if code, body := page(t, "http://"+private.Addr().String()+path); code != 200 {
+	private := u.metrics()
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/debug/pprof/": 200, "/batches": 404} {
+		if code, body := page(t, private+path); code != want {
 			t.Errorf("%s: %d, %s", path, code, body)
+		}
+	}
+	// Nothing of it is open to the readers of the dashboard.
+	for _, path := range []string{"metrics", "healthz", "debug/pprof/"} {
+		if code, _ := page(t, url+path); code != 404 {
+			t.Errorf("the dashboard answers /%s: %d", path, code)
 		}
 	}
 	res, err := http.Get(url + "events")

@@ -40,7 +40,7 @@ func workerCommand(s streams) *cli.Command {
 				return err
 			}
 			v.cfg.forService(c)
-			if v.ops, err = newOps(c, v.cfg); err != nil {
+			if err := v.operations(c); err != nil {
 				return err
 			}
 			if err := v.take(c.Context); err != nil {
@@ -65,7 +65,7 @@ func (v *services) workBeside(ctx context.Context, schedules bool) error {
 		return v.interrupted(ctx, err)
 	}
 	defer q.Close()
-	work, err := v.worker(st, q, false, nil)
+	w, err := v.worker(st, q, false, v.metrics.observe)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (v *services) workBeside(ctx context.Context, schedules bool) error {
 	if err != nil {
 		return err
 	}
-	parts = append(parts, part{"the worker", work})
+	parts = append(parts, v.work(w))
 	if schedules {
 		parts = append(parts, v.scheduler(st))
 	}

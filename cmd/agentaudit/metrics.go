@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"agentaudit/audit/report"
+	"agentaudit/queue"
+	"agentaudit/store"
+	"agentaudit/worker"
+	"agentaudit/worker/schedule"
+)
+
+// metrics count what a process does, and read from store and queue what is to
+// be done whenever somebody asks. No label has a value for each site. The nil
+// *metrics counts nothing.
+type metrics struct {
+	registry *prometheus.Registry
+	log      *slog.Logger
+	finished *prometheus.CounterVec
+	attempts *prometheus.CounterVec
+	duration prometheus.Histogram
+	firings  prometheus.Counter
+	lateness prometheus.Histogram
+
+	// What there is to be asked; worker and queue may be nil. They are set
+	// before the first question.
+	store  *store.Store
+	queue  *queue.Conn
+	worker *worker.Worker
+	asking sync.Mutex
+}
+
+func newMetrics(log *slog.Logger) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(), log: log,
+		finished: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentaudit_audits_finished_total", Help: "Runs that this process gave their final result, by outcome."}, []string{"outcome"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentaudit_attempts_total", Help: "Attempts of this process, by what came of them: final, or to be tried again."}, []string{"result"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "agentaudit_audit_duration_seconds", Help: "Time that one attempt took.",
+			Buckets: []float64{.05, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120}}),
+		firings: prometheus.NewCounter(prometheus.CounterOpts{Name: "agentaudit_schedule_firings_total", Help: "Firings of schedules by this process."}),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "agentaudit_schedule_firing_lateness_seconds", Help: "How much later than planned schedules fired.",
+			Buckets: []float64{1, 5, 15, 60, 300, 3600, 86400}}),
+	}
+	// What has not happened yet is 0, not missing.
+	for _, o := range report.Outcomes {
+		m.finished.WithLabelValues(string(o))
+	}
+	m.attempts.WithLabelValues("final")
+	m.attempts.WithLabelValues("retry")
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentaudit_build_info", Help: "The program; always 1.",
+		ConstLabels: prometheus.Labels{"version": programVersion(), "goversion": runtime.Version()}})
+	build.Set(1)
+	m.registry.MustRegister(m.finished, m.attempts, m.duration, m.firings, m.lateness, build, m,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// handler answers /metrics.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4})
+}
+
+// observe hears of every step of a run.
+func (m *metrics) observe(e worker.Event) {
+	if m == nil || e.Result == nil {
+		return
+	}
+	switch e.Kind {
+	case worker.Finished:
+		m.finished.WithLabelValues(string(e.Result.Outcome)).Inc()
+		m.attempts.WithLabelValues("final").Inc()
+	case worker.Retried:
+		m.attempts.WithLabelValues("retry").Inc()
+	default:
+		return
+	}
+	m.duration.Observe(e.Result.FinishedAt.Sub(e.Result.StartedAt).Seconds())
+}
+
+// fired hears of every firing of a schedule.
+func (m *metrics) fired(f schedule.Fired) {
+	if m == nil {
+		return
+	}
+	m.firings.Inc()
+	m.lateness.Observe(max(f.Late, 0).Seconds())
+}
+
+// What is asked for when somebody wants to know.
+var (
+	queueTasks   = prometheus.NewDesc("agentaudit_queue_tasks", "Tasks in the queue, by class and state.", []string{"class", "state"}, nil)
+	openRuns     = prometheus.NewDesc("agentaudit_runs", "Runs without a final result, by state: pending in the store, handed to the queue, running.", []string{"state"}, nil)
+	enqueuedRuns = prometheus.NewDesc("agentaudit_runs_enqueued", "Runs handed to the queue and not begun, by class.", []string{"class"}, nil)
+	openBatches  = prometheus.NewDesc("agentaudit_batches", "Batches that have not ended, by state.", []string{"state"}, nil)
+	inFlight     = prometheus.NewDesc("agentaudit_worker_in_flight", "Audits under way in this process.", nil, nil)
+	parked       = prometheus.NewDesc("agentaudit_worker_parked", "Runs of this process that wait for a busy host or address.", nil, nil)
+	overdue      = prometheus.NewDesc("agentaudit_schedule_overdue_seconds", "How long schedules should have fired already, 0 if none should.", []string{"schedule"}, nil)
+	missed       = prometheus.NewDesc("agentaudit_schedule_missed_total", "Times at which nobody fired a schedule.", []string{"schedule"}, nil)
+	up           = prometheus.NewDesc("agentaudit_up", "Whether the store and the queue answer.", []string{"what"}, nil)
+)
+
+// mostOpen bounds the batches that are looked at.
+const mostOpen = 1000
+
+// Describe implements [prometheus.Collector].
+func (m *metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{queueTasks, openRuns, enqueuedRuns, openBatches, inFlight, parked, overdue, missed, up} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (m *metrics) Collect(out chan<- prometheus.Metric) {
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	answers := func(what string, err error) {
+		v := 1.0
+		if err != nil {
+			v = 0
+			m.log.Warn("no metrics", "of", what, "err", err)
+		}
+		gauge(up, v, what)
+	}
+	if m.worker != nil {
+		gauge(inFlight, float64(m.worker.InFlight()))
+		gauge(parked, float64(m.worker.Parked()))
+	}
+	if m.queue != nil {
+		stats, err := m.queue.Stats(ctx)
+		answers("queue", err)
+		for class, d := range stats {
+			for state, n := range map[string]int64{"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled, "retry": d.Retry} {
+				gauge(queueTasks, float64(n), string(class), state)
+			}
+		}
+	}
+	if m.store != nil {
+		answers("store", m.collectStore(ctx, gauge))
+	}
+}
+
+func (m *metrics) collectStore(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) error {
+	load, err := m.store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	batches, err := m.store.OpenBatches(ctx, mostOpen)
+	if err != nil {
+		return err
+	}
+	schedules, err := m.store.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	var open, waiting int64
+	states := map[store.BatchState]int{store.StateIntake: 0, store.StateQueued: 0, store.StateRunning: 0, store.StatePaused: 0}
+	for _, b := range batches {
+		open += b.OpenRuns
+		states[b.State]++
+	}
+	for _, class := range []store.Class{store.ClassSmall, store.ClassBulk} {
+		gauge(enqueuedRuns, float64(load.Enqueued[class]), string(class))
+		waiting += load.Enqueued[class]
+	}
+	gauge(openRuns, float64(max(open-waiting-load.Running, 0)), "pending")
+	gauge(openRuns, float64(waiting), "enqueued")
+	gauge(openRuns, float64(load.Running), "running")
+	for state, n := range states {
+		gauge(openBatches, float64(n), string(state))
+	}
+	now := time.Now()
+	for _, v := range schedules {
+		late := 0.0
+		if !v.Paused && !v.Filling && now.After(v.NextAt) {
+			late = now.Sub(v.NextAt).Seconds()
+		}
+		gauge(overdue, late, v.Name)
+		gauge(missed, float64(v.Missed), v.Name)
+	}
+	return nil
+}
