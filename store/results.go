@@ -202,7 +202,8 @@ func (s *Store) rows(ctx context.Context, b *Batch, q *pageQuery, limit int) ([]
 	return rows, at, nil
 }
 
-// Parts reads the documents of a run's result. The error is [ErrNotFound].
+// Parts reads the documents of a run's result. The error is [ErrNotFound],
+// and [ErrDropped] where they were there once.
 func (s *Store) Parts(ctx context.Context, id RunID) (*Parts, error) {
 	batch, n, err := id.numbers()
 	if err != nil {
@@ -211,7 +212,7 @@ func (s *Store) Parts(ctx context.Context, id RunID) (*Parts, error) {
 	var p packed
 	err = s.read.QueryRowContext(ctx, `SELECT enc, body FROM reports WHERE batch = $1 AND run = $2`, batch, n).Scan(&p.enc, &p.body)
 	if err == sql.ErrNoRows {
-		return nil, fmt.Errorf("run %s has no result: %w", id, ErrNotFound)
+		return nil, s.noDocuments(ctx, id, batch, n)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the result of run %s: %w", id, explain(err))

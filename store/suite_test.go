@@ -72,6 +72,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Sessions", testSessions},
 		{"Tokens", testTokens},
 		{"Shares", testShares},
+		{"DropReports", testDropReports},
 		{"Schedules", testSchedules},
 	} {
 		t.Run(c.name, func(t *testing.T) {

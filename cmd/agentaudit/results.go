@@ -192,7 +192,11 @@ func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor st
 		}
 		for _, r := range page.Rows {
 			if full {
-				if r.Parts, err = st.Parts(ctx, r.Run); err != nil && !errors.Is(err, store.ErrNotFound) {
+				r.Parts, err = st.Parts(ctx, r.Run)
+				if errors.Is(err, store.ErrNotFound) {
+					r.Parts, err = &store.Parts{}, nil // no longer kept: null in the row
+				}
+				if err != nil {
 					return n, "", err
 				}
 			}

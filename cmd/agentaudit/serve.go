@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/dashboard"
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
@@ -27,6 +28,7 @@ func serveCommand(s streams) *cli.Command {
 		Flags: append(append(append([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			secretFileFlag(),
+			keepFlag(),
 		}, webFlags()...), opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -44,6 +46,10 @@ func serveCommand(s streams) *cli.Command {
 			if v.web, err = newWeb(c, v.cfg); err != nil {
 				return err
 			}
+			if v.keep, err = parseKeep(c.String("keep-reports")); err != nil {
+				return err
+			}
+			v.web.config.Facts = append(v.web.config.Facts, dashboard.Fact{Name: "Reports are kept", Value: keepWords(v.keep)})
 			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
 				return err
 			}
@@ -104,6 +110,8 @@ type services struct {
 	ops *ops
 	// secret signs what is written back, nil for none.
 	secret []byte
+	// keep says which reports are kept, where the process drops any.
+	keep store.Retention
 	// metrics are nil without ops; that is allowed.
 	metrics *metrics
 }
@@ -155,7 +163,7 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, append(parts, v.work(w), v.scheduler(st))...)
+	return v.run(ctx, st, q, append(parts, v.work(w), v.scheduler(st), v.housekeeper(st, v.keep))...)
 }
 
 // work is a worker as a part, which the metrics look at.

@@ -22,7 +22,8 @@ func workerCommand(s streams) *cli.Command {
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			&cli.DurationFlag{Name: "lease", Usage: "let others take over the audits of this worker when it shows no sign of life for `DURATION`", Value: time.Minute},
 			secretFileFlag(),
-			&cli.BoolFlag{Name: "schedules", Usage: "run the schedules, too, as serve does; any number of workers may", EnvVars: []string{"AGENTAUDIT_SCHEDULES"}},
+			keepFlag(),
+			&cli.BoolFlag{Name: "schedules", Usage: "run the schedules and drop old reports, too, as serve does; any number of workers may", EnvVars: []string{"AGENTAUDIT_SCHEDULES"}},
 		}, opsFlags()...), visitFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
@@ -40,6 +41,12 @@ func workerCommand(s streams) *cli.Command {
 				return err
 			}
 			v.cfg.forService(c)
+			if v.keep, err = parseKeep(c.String("keep-reports")); err != nil {
+				return err
+			}
+			if c.IsSet("keep-reports") && !c.Bool("schedules") {
+				v.cfg.log.Info("--keep-reports does nothing in a worker without --schedules")
+			}
 			if err := v.operations(c); err != nil {
 				return err
 			}
@@ -75,7 +82,7 @@ func (v *services) workBeside(ctx context.Context, schedules bool) error {
 	}
 	parts = append(parts, v.work(w))
 	if schedules {
-		parts = append(parts, v.scheduler(st))
+		parts = append(parts, v.scheduler(st), v.housekeeper(st, v.keep))
 	}
 	return v.run(ctx, st, q, parts...)
 }

@@ -1,0 +1,57 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agentaudit/store"
+	"agentaudit/worker"
+)
+
+// rounds counts rounds; the second fails.
+type rounds struct {
+	n    int
+	keep store.Retention
+}
+
+func (r *rounds) DropReports(_ context.Context, keep store.Retention) (int64, error) {
+	r.n++
+	r.keep = keep
+	if r.n == 2 {
+		return 3, errors.New("no room")
+	}
+	return 7, nil
+}
+
+func TestHousekeeping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logBuffer
+		r := &rounds{}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		keep := store.Retention{Age: time.Hour, Last: 3}
+		go func() {
+			ended <- worker.Housekeeping{Store: r, Keep: keep, Log: slog.New(slog.NewTextHandler(&log, nil))}.Run(ctx)
+		}()
+		time.Sleep(time.Minute)
+		if r.n != 0 {
+			t.Error("it begins at the start")
+		}
+		time.Sleep(24 * time.Hour)
+		if r.n < 4 || r.n > 5 || r.keep != keep {
+			t.Errorf("%d rounds in a day, with %+v", r.n, r.keep)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if out := log.String(); !strings.Contains(out, "dropped=7") || !strings.Contains(out, "no room") {
+			t.Errorf("the log does not say what happened: %s", out)
+		}
+	})
+}
