@@ -141,6 +141,7 @@ func everyPage(x *seeded) [][2]string {
 		{"site", "/site?target=" + host},
 		{"new", "/new"},
 		{"settings", "/settings"},
+		{"schedules", "/schedules"},
 		{"signin", "/signin"},
 		{"compare-choose", "/compare"},
 		{"compare", "/compare?before=" + string(x.before) + "&after=" + string(x.after)},

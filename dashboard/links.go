@@ -167,6 +167,19 @@ func (l Links) DropDraft(id store.BatchID) string  { return l.Draft(id) + "/drop
 // cancel, retry, again.
 func (l Links) Steer(id store.BatchID, what string) string { return l.Batch(id) + "/" + what }
 
+// Schedules lists schedules, with a batch filled in for a new one; OnSchedule is
+// where a form leads that does something to one: run, pause, resume, remove.
+func (l Links) Schedules(batch store.BatchID) string {
+	q := url.Values{}
+	if batch != "" {
+		q.Set("batch", string(batch))
+	}
+	return l.with("/schedules", q)
+}
+func (l Links) OnSchedule(id store.ScheduleID, what string) string {
+	return l.base + "/schedules/" + url.PathEscape(string(id)) + "/" + what
+}
+
 // Share is where forms lead that share something, RevokeShare where one that
 // ends that; Shared is what strangers open.
 func (l Links) Share() string { return l.base + "/share" }

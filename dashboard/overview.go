@@ -18,6 +18,9 @@ type OverviewPage struct {
 	Bar     Bar
 
 	Running []Progress
+	// Load is what is on its way; Idle says that there is work and nobody at it.
+	Load store.Load
+	Idle bool
 	// OpenIDs are the ids of Running, separated by blanks.
 	OpenIDs string
 
@@ -71,6 +74,14 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 		p.Running = append(p.Running, progressOf(&open[i], r.rate, r.Now))
 	}
 	p.OpenIDs = idList(open)
+	if p.Load, err = read.Load(ctx); err != nil {
+		return nil, err
+	}
+	for _, b := range open {
+		if (b.State == store.StateQueued || b.State == store.StateRunning) && b.OpenRuns > 0 && p.Load.Running == 0 && !p.Load.NextDue.After(r.Now) {
+			p.Idle = true
+		}
+	}
 	list, err := read.Batches(ctx, "", 30)
 	if err != nil {
 		return nil, err
@@ -155,4 +166,12 @@ func (*OverviewPage) SinceChanges() []store.Change {
 // LatelyChanged are the sites whose outcome changed in the last seven days.
 func (p *OverviewPage) LatelyChanged() store.SiteFilter {
 	return store.SiteFilter{ChangedSince: p.AsOf.AddDate(0, 0, -7), Order: store.ByChange}
+}
+
+// Enqueued is how many sites are handed over and not begun.
+func (p *OverviewPage) Enqueued() (n int64) {
+	for _, c := range p.Load.Enqueued {
+		n += c
+	}
+	return n
 }

@@ -243,7 +243,7 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("every template was used", func(t *testing.T) {
 		for name := range s.pages {
-			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview"}, name) {
+			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview", "schedules"}, name) {
 				t.Errorf("no test looks at %s", name)
 			}
 		}

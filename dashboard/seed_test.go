@@ -194,6 +194,13 @@ func (s *seeded) written(t testing.TB) {
 	s.draft = store.BatchID(strings.TrimPrefix(res.Header.Get("Location"), "/new/"))
 	s.sharedRun = v.shareLink("run", string(s.failed), "days", "30")
 	s.sharedView = v.shareLink("batch", string(s.after), "outcome", "failed", "days", "7")
+	v.do("/schedules", "name", "Every Monday", "batch", string(s.after), "cron", "30 3 * * 1", "zone", "Europe/Berlin", "jitter", "20", "spread", "12")
+	v.do("/schedules", "name", "At rest", "batch", string(s.before), "cron", "@daily", "zone", "UTC")
+	list, err := s.Schedules(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d schedules, %v", len(list), err)
+	}
+	v.do("/schedules/" + string(list[0].ID) + "/pause")
 	v.post("/settings/tokens", "name", "the directory's own site", "scope", "read", "days", "90")
 }
 

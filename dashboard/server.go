@@ -33,6 +33,10 @@ type Reader interface {
 	Results(ctx context.Context, f store.Filter, cursor string, limit int) (*store.Page, error)
 	EachResult(ctx context.Context, f store.Filter, full bool, fn func(store.Row) error) error
 
+	Load(ctx context.Context) (store.Load, error)
+	Schedules(ctx context.Context) ([]store.Schedule, error)
+	Schedule(ctx context.Context, id store.ScheduleID) (*store.Schedule, error)
+
 	Run(ctx context.Context, id store.RunID) (*store.Run, error)
 	Parts(ctx context.Context, id store.RunID) (*store.Parts, error)
 	Sites(ctx context.Context, f store.SiteFilter, cursor string, limit int) (*store.SitePage, error)
@@ -59,6 +63,12 @@ type Writer interface {
 	RevokeShare(ctx context.Context, id string) error
 	BeginAnswer(ctx context.Context, key string) (*store.Answer, error)
 	EndAnswer(ctx context.Context, key string, a *store.Answer) error
+
+	AddSchedule(ctx context.Context, v store.Schedule) (*store.Schedule, error)
+	PauseSchedule(ctx context.Context, id store.ScheduleID) error
+	ResumeSchedule(ctx context.Context, id store.ScheduleID, nextDue, nextAt time.Time) error
+	FireScheduleNow(ctx context.Context, id store.ScheduleID) error
+	RemoveSchedule(ctx context.Context, id store.ScheduleID) error
 
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
@@ -246,6 +256,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /compare", "compare", comparePage)
 	page(s, mux, "GET /new", "new", s.newPage)
 	page(s, mux, "GET /new/{batch}", "draft", s.draftPage)
+	page(s, mux, "GET /schedules", "schedules", schedulesPage)
 	page(s, mux, "GET /settings", "settings", s.settingsPage)
 	// Files, downloaded from pages and by scripts.
 	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
@@ -265,6 +276,11 @@ func (s *Server) Handler() http.Handler {
 	action(s, mux, "/batches/{batch}/cancel", s.steer("The batch was cancelled.", s.cancelBatch))
 	s.handle(mux, "POST /settings/tokens", writing, s.newToken)
 	action(s, mux, "/settings/tokens/{token}/revoke", s.revokeToken)
+	action(s, mux, "/schedules", s.newSchedule)
+	action(s, mux, "/schedules/{schedule}/pause", s.onSchedule("The schedule rests; what becomes due meanwhile is not made up for.", s.pauseSchedule))
+	action(s, mux, "/schedules/{schedule}/resume", s.onSchedule("The schedule goes on.", s.resumeSchedule))
+	action(s, mux, "/schedules/{schedule}/run", s.onSchedule("It fires as soon as a scheduler looks, within seconds.", s.fireSchedule))
+	action(s, mux, "/schedules/{schedule}/remove", s.onSchedule("The schedule was removed; its batches stay.", s.removeSchedule))
 	s.handle(mux, "POST /share", writing, s.newShare)
 	action(s, mux, "/shares/{share}/revoke", s.revokeShare)
 	// For all who have a link.

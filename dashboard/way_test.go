@@ -29,7 +29,8 @@ func (b *browser) runs(statement string) {
 
 // TestBrowserWholeWay goes the way of a reader in a browser: hands in a list,
 // looks at it, watches it being audited, filters what fails, opens one, takes
-// its fix kit, shares it and ends that, and exports the view.
+// its fix kit, exports the view, shares the result and ends that, and has the list
+// audited every week.
 func TestBrowserWholeWay(t *testing.T) {
 	b := openBrowser(t)
 	x := seed(t)
@@ -83,6 +84,14 @@ func TestBrowserWholeWay(t *testing.T) {
 	b.do(chromedp.Navigate(web.URL + "/settings"))
 	b.click(`button[aria-label^="Revoke the link"]`)
 	b.wants(`document.querySelector(".notice.done").textContent.startsWith("The link was revoked")`, "true")
+	// And again every week.
+	b.do(chromedp.Navigate(web.URL + "/batches"))
+	b.click("tbody th a")
+	b.click(`.steer a.button`)
+	b.do(chromedp.SetValue("#d-name", "Every week"))
+	b.click("#add + form button")
+	b.wants(`document.querySelector("tbody th").textContent.includes("every Sunday at 0:00, UTC")`, "true")
+	b.wants(`document.querySelectorAll("tbody td:nth-child(2) time").length`, "3")
 	for _, c := range b.said() {
 		t.Error(c)
 	}
