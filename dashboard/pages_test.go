@@ -144,6 +144,11 @@ func TestPages(t *testing.T) {
 		if got := attr(find(doc, "#f-tag")[0], "value"); got != "coast" {
 			t.Errorf("the form forgot the tag: %q", got)
 		}
+		doc = read(t, s, batch(x.after)+"/results?sort=host&outcome=failed")
+		want(t, doc, "#rows", "10 entries of 40")
+		if rows := find(doc, ".results tbody th"); !strings.Contains(text(rows[0]), "blue-lantern.example") {
+			t.Errorf("the first host is %s", text(rows[0]))
+		}
 		doc = read(t, s, batch(x.after)+"/results?agents=invalid")
 		want(t, doc, "#f-agents option[selected]", "invalid")
 		if n := len(find(doc, ".results tbody tr")); n != 5 {

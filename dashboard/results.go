@@ -27,9 +27,10 @@ const (
 	paramTag     = "tag"
 	paramID      = "id"
 	paramSearch  = "q"
+	paramOrder   = "sort"
 )
 
-var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramAgents, paramHost, paramLabel, paramTag, paramID, paramSearch}
+var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramAgents, paramHost, paramLabel, paramTag, paramID, paramSearch, paramOrder}
 
 // filterQuery is a view as parameters of an address.
 func filterQuery(f store.Filter) url.Values {
@@ -48,7 +49,7 @@ type param struct{ Param, Value string }
 func filterValues(f store.Filter) []param {
 	return []param{
 		{paramOutcome, string(f.Outcome)}, {paramReason, string(f.Reason)}, {paramCheck, f.Check}, {paramStatus, string(f.CheckStatus)},
-		{paramAgents, f.Agents}, {paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSearch, f.Text},
+		{paramAgents, f.Agents}, {paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSearch, f.Text}, {paramOrder, string(f.Order)},
 	}
 }
 
@@ -63,7 +64,7 @@ const longestFilter = 2048
 func readFilter(q url.Values, id store.BatchID) (store.Filter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := store.Filter{Batch: id, Outcome: report.Outcome(get(paramOutcome)), Reason: report.Reason(get(paramReason)), Check: get(paramCheck),
-		CheckStatus: report.Status(get(paramStatus)), Agents: get(paramAgents), Host: get(paramHost), Label: get(paramLabel), Tag: get(paramTag), ID: get(paramID), Text: get(paramSearch)}
+		CheckStatus: report.Status(get(paramStatus)), Agents: get(paramAgents), Host: get(paramHost), Label: get(paramLabel), Tag: get(paramTag), ID: get(paramID), Text: get(paramSearch), Order: store.Order(get(paramOrder))}
 	for _, v := range filterValues(f) {
 		if len(v.Value) > longestFilter {
 			return f, badRequest("The parameter %s is too long.", v.Param)
@@ -76,6 +77,8 @@ func readFilter(q url.Values, id store.BatchID) (store.Filter, error) {
 		return f, unknown("reason", string(f.Reason), report.Reasons)
 	case f.CheckStatus != "" && f.CheckStatus != report.Fail && f.CheckStatus != report.Warn:
 		return f, unknown("status", string(f.CheckStatus), []report.Status{report.Fail, report.Warn})
+	case f.Order != store.InList && f.Order != store.RowByHost:
+		return f, unknown("order", string(f.Order), []store.Order{store.RowByHost})
 	case f.Agents != "" && !slices.Contains(agentsVerdicts, f.Agents):
 		return f, unknown("verdict over agents.txt", f.Agents, agentsVerdicts)
 	}
@@ -167,7 +170,9 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 		return nil, err
 	}
 	p.options(reasons, checks)
-	p.Total = total(b, f, reasons, checks)
+	unordered := f
+	unordered.Order = store.InList
+	p.Total = total(b, unordered, reasons, checks)
 	for _, v := range filterValues(f) {
 		if v.Value == "" {
 			continue
@@ -211,7 +216,7 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 
 var paramWords = map[string]string{
 	paramOutcome: "Outcome", paramReason: "Reason", paramCheck: "Check", paramStatus: "Check status", paramAgents: "agents.txt", paramHost: "Host",
-	paramLabel: "Label", paramTag: "Tag", paramID: "Id", paramSearch: "Search",
+	paramLabel: "Label", paramTag: "Tag", paramID: "Id", paramSearch: "Search", paramOrder: "Sorted by",
 }
 
 func newResultLine(row store.Row) ResultLine {
@@ -312,7 +317,7 @@ func (p *ResultsPage) ShareFields() []param {
 // MoreFilters says that one of the less common filters is set.
 func (p *ResultsPage) MoreFilters() bool {
 	f := p.Filter
-	return f.Check != "" || f.Agents != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != ""
+	return f.Check != "" || f.Agents != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != "" || f.Order != store.InList
 }
 
 // Agents are the verdicts that the form offers.

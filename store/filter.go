@@ -54,7 +54,7 @@ func (s *Store) view(ctx context.Context, b *Batch, f Filter) (*view, error) {
 		v.run, v.f.Text = run, ""
 	}
 	v.facets = facetsOf(f)
-	v.byText = v.f.Text != ""
+	v.byText = len(v.f.kinds()) > 0
 	if v.run != 0 || len(v.facets) == 0 || len(v.facets) == 1 && !v.byText && f.CheckStatus == "" {
 		return v, nil // there is nothing to choose
 	}
@@ -120,8 +120,9 @@ func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position
 	switch {
 	case v.run != 0:
 	case v.byText:
-		bounded = len(v.facets) > 0 || pos.kind > 0 || narrowed
-	case v.f.Text != "": // few
+		// In an order of hosts most may have no row yet.
+		bounded = len(v.facets) > 0 || pos.kind > 0 || narrowed || v.f.Text == ""
+	case len(v.f.kinds()) > 0: // few
 	case len(v.facets) > 1:
 		bounded = v.facets[0].entries > s.few()
 	default:

@@ -79,7 +79,7 @@ func (q *pageQuery) drive(v *view, batch string, pos position, end *position) {
 		q.from = `entry_results w`
 		q.and(`w.batch = ` + batch)
 	}
-	if v.f.Text != "" {
+	if len(v.f.kinds()) > 0 {
 		return // few, and sorted by what is found
 	}
 	q.and(`w.entry > ` + q.arg(pos.entry))
@@ -128,7 +128,7 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 	if v.f.Check != "" {
 		q.filterCheck(v.f, id, check)
 	}
-	if v.f.Text == "" {
+	if len(v.f.kinds()) == 0 {
 		return q
 	}
 	if !v.byText {

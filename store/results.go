@@ -19,8 +19,8 @@ var ErrCursor = errors.New("not a cursor of this list")
 // MaxPage is the largest number of rows on one page.
 const MaxPage = 1000
 
-// Results reads one page of at most limit final rows ([MaxPage] at most), by
-// entry; with [Filter.Text] by what was found. cursor is "" for the first page
+// Results reads one page of at most limit final rows ([MaxPage] at most), in
+// the order of the filter; with [Filter.Text] by what was found. cursor is "" for the first page
 // and [Page.Next] for those that follow. Rows that come while pages are turned
 // show on the pages not yet turned. Where filters seldom meet, a page looks at
 // [Options.MaxLooked] entries and then ends early: it can have fewer rows than limit,
@@ -139,7 +139,7 @@ func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, lim
 			p.Next = end.cursor()
 			return p, nil
 		}
-		if f.Text == "" || pos.kind == len(textKinds)-1 {
+		if pos.kind >= len(f.kinds())-1 {
 			return p, nil
 		}
 		pos = position{kind: pos.kind + 1}

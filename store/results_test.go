@@ -218,7 +218,23 @@ func testTextSearch(t *testing.T, open opener) {
 			}
 		}
 	}
-	f := store.Filter{Batch: id, Text: "acme", ID: "acme-2"}
+	f := store.Filter{Batch: id, Order: store.RowByHost}
+	for size := 1; size <= 7; size++ {
+		var got []int64
+		for cursor, first := "", true; first || cursor != ""; first = false {
+			page := must[*store.Page](t)(s.Results(ctx, f, cursor, size))
+			got = append(got, entriesOf(page.Rows)...)
+			cursor = page.Next
+		}
+		if want := []int64{4, 2, 6, 3, 5, 1}; !slices.Equal(got, want) {
+			t.Errorf("by host in pages of %d: %v, want %v", size, got, want)
+		}
+	}
+	f = store.Filter{Batch: id, Order: store.RowByHost, Outcome: report.OutcomeFailed, Label: "acme"}
+	if got := entriesOf(must[*store.Page](t)(s.Results(ctx, f, "", 100)).Rows); !slices.Equal(got, []int64{2}) {
+		t.Errorf("by host with a label: %v", got)
+	}
+	f = store.Filter{Batch: id, Text: "acme", ID: "acme-2"}
 	if got := entriesOf(must[*store.Page](t)(s.Results(ctx, f, "", 100)).Rows); !slices.Equal(got, []int64{3}) {
 		t.Errorf("text and id find %v", got)
 	}

@@ -149,6 +149,31 @@ type Filter struct {
 	// Text is the beginning of a host, label or id, in any ASCII case. Rows
 	// then come sorted by what was found instead of by entry.
 	Text string
+	// Order is the order of rows where Text is "".
+	Order Order
+}
+
+// Order is the order of a list of rows.
+type Order string
+
+// The orders: as in the list, or by host.
+const (
+	InList    Order = ""
+	RowByHost Order = "host"
+)
+
+// kinds are the words by which rows come sorted, one kind after the other; none
+// where they come as in the list.
+func (f *Filter) kinds() []string {
+	switch {
+	case f.Run != "":
+		return nil
+	case f.Text != "":
+		return textKinds
+	case f.Order == RowByHost:
+		return textKinds[:1] // every entry has a host
+	}
+	return nil
 }
 
 // Page is one page of rows.
