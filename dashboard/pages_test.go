@@ -201,6 +201,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%d results", n)
 		}
 		want(t, doc, ".timeline title", "failed, 22 Nov 2026, 12:00 UTC", "failed, 29 Nov 2026, 12:00 UTC")
+		has(t, doc, "#badge-json", "https://img.shields.io/endpoint?url=http%3A%2F%2Flocalhost%2Fbadge.json%3Ftarget%3Dnorth-lantern.example")
 		has(t, readStatus(t, s, "/site?target=unknown.example", 404), "main p", "unknown.example has never been audited here.")
 		has(t, readStatus(t, s, "/site?target=ftp://x", 400), "h1", "This is no site")
 		has(t, readStatus(t, s, "/site", 400), "h1", "Which site?")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,11 @@ func newTimeline(l Links, results []store.SiteResult, here store.RunID) Timeline
 
 // Width is that of the strip, in its own units.
 func (t Timeline) Width() int { return max(12*len(t.Marks), 12) }
+
+// Shield is the address at which shields.io draws the badge of the site.
+func (p *SitePage) Shield() string {
+	return "https://img.shields.io/endpoint?" + url.Values{"url": {p.Origin + p.Links.BadgeJSON(p.Site.Target)}}.Encode()
+}
 
 // sitePage takes what people type: a domain, or the address of a profile.
 func sitePage(ctx context.Context, r *Request, read Reader) (*SitePage, error) {
