@@ -34,19 +34,12 @@ func batchesCommand(s streams) *cli.Command {
 			if c.Int("limit") < 1 {
 				return usagef("--limit must be at least 1")
 			}
-			cfg, err := newConfig(c, s)
-			if err != nil {
-				return err
-			}
-			st, err := openStore(c.Context, cfg, store.ReadOnly)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			if c.NArg() == 1 {
-				return showBatch(c.Context, s, st, c.Args().First(), c.Bool("json"))
-			}
-			return listBatches(c.Context, s, st, c.Int("limit"), c.Bool("json"))
+			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
+				if c.NArg() == 1 {
+					return showBatch(c.Context, s, st, c.Args().First(), c.Bool("json"))
+				}
+				return listBatches(c.Context, s, st, c.Int("limit"), c.Bool("json"))
+			})
 		},
 	}
 }

@@ -45,16 +45,9 @@ func compareCommand(s streams) *cli.Command {
 				}
 				changes = []store.Change{change}
 			}
-			cfg, err := newConfig(c, s)
-			if err != nil {
-				return err
-			}
-			st, err := openStore(c.Context, cfg, store.ReadOnly)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			return compare(c.Context, s, st, c.Args().Slice(), changes, c.String("format"))
+			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
+				return compare(c.Context, s, st, c.Args().Slice(), changes, c.String("format"))
+			})
 		},
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"agentaudit/store"
 )
 
@@ -20,6 +22,20 @@ func openStore(ctx context.Context, cfg *config, access store.Access) (*store.St
 		return nil, undone(fmt.Errorf("cannot open the store: %w", err))
 	}
 	return st, nil
+}
+
+// withStore lets a command do something with the store that its flags name.
+func withStore(c *cli.Context, s streams, access store.Access, do func(*store.Store) error) error {
+	cfg, err := newConfig(c, s)
+	if err != nil {
+		return err
+	}
+	st, err := openStore(c.Context, cfg, access)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	return do(st)
 }
 
 // openBeside opens the store for a process that shares it with others. Where

@@ -168,27 +168,20 @@ func scheduleListCommand(s streams) *cli.Command {
 			if c.NArg() > 0 {
 				return usagef("schedule list takes no arguments")
 			}
-			cfg, err := newConfig(c, s)
-			if err != nil {
-				return err
-			}
-			st, err := openStore(c.Context, cfg, store.ReadOnly)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			all, err := st.Schedules(c.Context)
-			if err != nil {
-				return undone(err)
-			}
-			if c.Bool("json") {
-				if all == nil {
-					all = []store.Schedule{}
+			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
+				all, err := st.Schedules(c.Context)
+				if err != nil {
+					return undone(err)
 				}
-				return printJSON(s.Out, all)
-			}
-			printSchedules(s.Out, all, time.Now())
-			return nil
+				if c.Bool("json") {
+					if all == nil {
+						all = []store.Schedule{}
+					}
+					return printJSON(s.Out, all)
+				}
+				printSchedules(s.Out, all, time.Now())
+				return nil
+			})
 		},
 	}
 }
@@ -288,31 +281,24 @@ func scheduleStep(s streams, name, usage, about string, do func(context.Context,
 			if c.NArg() != 1 {
 				return usagef("schedule %s needs one schedule; agentaudit schedule list lists them", name)
 			}
-			cfg, err := newConfig(c, s)
-			if err != nil {
-				return err
-			}
-			st, err := openStore(c.Context, cfg, store.Shared)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			v, err := findSchedule(c.Context, st, c.Args().First())
-			if err != nil {
-				return err
-			}
-			switch err := do(c.Context, st, v); {
-			case errors.Is(err, store.ErrConflict) && v.Filling:
-				return usagef("the list of schedule %q is being read at the moment", clean(v.Name))
-			case errors.Is(err, store.ErrConflict) && v.Paused:
-				return usagef("schedule %q rests already", clean(v.Name))
-			case errors.Is(err, store.ErrConflict):
-				return usagef("schedule %q does not rest", clean(v.Name))
-			case err != nil:
-				return err
-			}
-			fmt.Fprintf(s.Err, "schedule %q %s\n", clean(v.Name), done)
-			return nil
+			return withStore(c, s, store.Shared, func(st *store.Store) error {
+				v, err := findSchedule(c.Context, st, c.Args().First())
+				if err != nil {
+					return err
+				}
+				switch err := do(c.Context, st, v); {
+				case errors.Is(err, store.ErrConflict) && v.Filling:
+					return usagef("the list of schedule %q is being read at the moment", clean(v.Name))
+				case errors.Is(err, store.ErrConflict) && v.Paused:
+					return usagef("schedule %q rests already", clean(v.Name))
+				case errors.Is(err, store.ErrConflict):
+					return usagef("schedule %q does not rest", clean(v.Name))
+				case err != nil:
+					return err
+				}
+				fmt.Fprintf(s.Err, "schedule %q %s\n", clean(v.Name), done)
+				return nil
+			})
 		},
 	}
 }

@@ -75,24 +75,17 @@ func steer(c *cli.Context, s streams, do func(*store.Store, *store.Batch) error)
 	if c.NArg() != 1 {
 		return usagef("%s needs one batch (an id or \"latest\"); agentaudit batches lists them", c.Command.Name)
 	}
-	cfg, err := newConfig(c, s)
-	if err != nil {
+	return withStore(c, s, store.Shared, func(st *store.Store) error {
+		b, err := findBatch(c.Context, st, c.Args().First())
+		if err != nil {
+			return err
+		}
+		err = do(st, b)
+		if errors.Is(err, store.ErrConflict) {
+			return usagef("batch %s is %s: %v", b.ID, b.State, err)
+		}
 		return err
-	}
-	st, err := openStore(c.Context, cfg, store.Shared)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	b, err := findBatch(c.Context, st, c.Args().First())
-	if err != nil {
-		return err
-	}
-	err = do(st, b)
-	if errors.Is(err, store.ErrConflict) {
-		return usagef("batch %s is %s: %v", b.ID, b.State, err)
-	}
-	return err
+	})
 }
 
 // selection reads which results retry takes up again.
