@@ -20,16 +20,20 @@ func fromFlag() cli.Flag {
 
 // newListOrFrom reads --from, or the arguments as newList does.
 func newListOrFrom(c *cli.Context) (producer.List, error) {
+	return newListOrFromOf(c, c.Args().Slice())
+}
+
+func newListOrFromOf(c *cli.Context, words []string) (producer.List, error) {
 	if !c.IsSet("from") {
-		o, err := newList(c)
+		o, err := newListOf(c, words)
 		if err == nil {
 			err = setWriteBack(c, &o)
 		}
 		return o, err
 	}
 	o := producer.List{From: c.String("from"), Read: readOptions(c)}
-	if c.NArg() > 0 {
-		return o, usagef("--from is a list of its own; leave out %s, or audit it by itself", clean(c.Args().First()))
+	if len(words) > 0 {
+		return o, usagef("--from is a list of its own; leave out %s, or audit it by itself", clean(words[0]))
 	}
 	if o.Read.Format != "" {
 		return o, usagef("--list-format is for files; --from reads JSON")
@@ -82,6 +86,9 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 			return usagef("--from %s: %v", clean(r.list.From), bad)
 		}
 		return undone(err)
+	}
+	if r.drops {
+		return errors.Join(undone(err), producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its listing could not be read to its end"))
 	}
 	r.note("%s were taken; agentaudit run --resume %s goes on, agentaudit cancel %s drops them", plural(counts.Lines, "listing", "listings"), b.ID, b.ID)
 	if ctx.Err() != nil {

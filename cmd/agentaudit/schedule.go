@@ -66,9 +66,9 @@ func scheduleAddCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "add",
 		Usage:     "keep a schedule",
-		UsageText: "agentaudit schedule add NAME SOURCE... --cron EXPRESSION [--zone ZONE]\n   agentaudit schedule add NAME --batch BATCH --cron EXPRESSION [--zone ZONE]",
+		UsageText: "agentaudit schedule add NAME SOURCE... --cron EXPRESSION [--zone ZONE]\n   agentaudit schedule add NAME --batch BATCH|--from URL --cron EXPRESSION [--zone ZONE]",
 		Description: "Makes a batch at each time that the cron expression names (minute, hour, day of month, month, day of\n" +
-			"week), of a list that is read anew each time, or of the sites of a batch. agentaudit serve does the work,\n" +
+			"week), of a list or a directory's API that is read anew each time, or of the sites of a batch. agentaudit serve does the work,\n" +
 			"or agentaudit worker --schedules. After a stop, however long, one firing is made up for.\n\n" +
 			"EXAMPLE\n   agentaudit schedule add weekly /srv/listings.csv --cron \"30 3 * * 1\" --zone Europe/Berlin --spread 12h",
 		Flags: append(append([]cli.Flag{
@@ -77,6 +77,7 @@ func scheduleAddCommand(s streams) *cli.Command {
 			&cli.DurationFlag{Name: "jitter", Usage: "put each firing off by a different part of `DURATION`, as in 20m"},
 			&cli.DurationFlag{Name: "spread", Usage: "let the sites become due evenly over `DURATION`, not all at once"},
 			&cli.StringFlag{Name: "batch", Usage: "audit the sites of `BATCH`"},
+			fromFlag(),
 		}, listFlags()...), auditFlags(audit.DiscoverAlways)...),
 		Action: func(c *cli.Context) error {
 			cfg, err := newConfig(c, s)
@@ -115,10 +116,10 @@ func newSchedule(c *cli.Context) (*store.Schedule, error) {
 		return nil, err
 	}
 	switch {
-	case c.IsSet("batch") && c.NArg() > 1:
+	case c.IsSet("batch") && (c.NArg() > 1 || c.IsSet("from")):
 		return nil, usagef("give a list or --batch, not both")
 	case !c.IsSet("batch"):
-		if o.List, err = newListOf(c, c.Args().Tail()); err != nil {
+		if o.List, err = newListOrFromOf(c, c.Args().Tail()); err != nil {
 			return nil, err
 		}
 		if !o.List.Rereadable() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
 )
 
@@ -68,6 +69,42 @@ func TestScheduleCommands(t *testing.T) {
 	}
 	if code, _, errs := command(t, "schedule", "remove", "weekly", "--data-dir", dir); code != exitUsage || !strings.Contains(errs, "no schedule") {
 		t.Errorf("remove again: exit %d, %s", code, errs)
+	}
+}
+
+// A schedule over a directory's API reads it anew each time; one that cannot be
+// read is told, and tried again.
+func TestScheduleOverAnAPI(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	n, connect, hosts := libraries(t, 2)
+	n.Handle("dir.example", pages("a="+hosts[0], "b="+hosts[1]))
+	n.Static("odd.example", "/api", 200, fakenet.JSON, `{"nothing": 1}`)
+	for name, from := range map[string]string{"good": "https://dir.example/api", "bad": "https://odd.example/api"} {
+		if code, _, errs := command(t, "schedule", "add", name, "--from", from, "--cron", "@monthly", "--data-dir", dir); code != 0 {
+			t.Fatal(errs)
+		}
+		if code, _, errs := command(t, "schedule", "run", name, "--data-dir", dir); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	u := startService(t, connect, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--log-level", "debug")
+	u.until("the listing that cannot be read", func(l logged) bool { return strings.Contains(l.Text, "the list of a schedule cannot be read") })
+	code, out, _ := command(t, "schedule", "list", "--data-dir", dir)
+	if code != 0 || !strings.Contains(out, "cannot read https://odd.example/api") {
+		t.Errorf("list: exit %d, %s", code, out)
+	}
+	for range 40 { // the service says when the other one is through
+		if b := batchNamed(t, dir, latest); b.Name == "good" && b.State == store.StateFinished {
+			break
+		}
+		u.until("something", func(logged) bool { return true })
+	}
+	if code := u.end(); code != exitFine {
+		t.Errorf("serve: exit %d", code)
+	}
+	_, rows, _ := command(t, "batches", "--json", "--data-dir", dir)
+	if !strings.Contains(rows, `"name": "good"`) {
+		t.Errorf("the good one made no batch: %s", rows)
 	}
 }
 

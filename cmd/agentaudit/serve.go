@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/dashboard"
+	"agentaudit/fetch"
 	"agentaudit/queue"
 	"agentaudit/store"
 	"agentaudit/worker"
@@ -163,7 +164,11 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, st, q, append(parts, v.work(w), v.scheduler(st), v.housekeeper(st, v.keep))...)
+	scheduler, err := v.scheduler(st)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, st, q, append(parts, v.work(w), scheduler, v.housekeeper(st, v.keep))...)
 }
 
 // work is a worker as a part, which the metrics look at.
@@ -175,8 +180,12 @@ func (v *services) work(w *mannered) part {
 }
 
 // scheduler fires the schedules of a store.
-func (v *services) scheduler(st *store.Store) part {
-	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Log: v.cfg.log, Fired: v.metrics.fired}).Run}
+func (v *services) scheduler(st *store.Store) (part, error) {
+	client, err := v.client(fetch.Config{Limits: pageLimits})
+	if err != nil {
+		return part{}, err
+	}
+	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Client: client, Log: v.cfg.log, Fired: v.metrics.fired}).Run}, nil
 }
 
 // show shows what is in the data directory.

@@ -82,7 +82,11 @@ func (v *services) workBeside(ctx context.Context, schedules bool) error {
 	}
 	parts = append(parts, v.work(w))
 	if schedules {
-		parts = append(parts, v.scheduler(st), v.housekeeper(st, v.keep))
+		scheduler, err := v.scheduler(st)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, scheduler, v.housekeeper(st, v.keep))
 	}
 	return v.run(ctx, st, q, parts...)
 }

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
+	"agentaudit/fetch"
 	"agentaudit/store"
+	"agentaudit/worker/listing"
 	"agentaudit/worker/producer"
 )
 
@@ -18,6 +21,7 @@ import (
 type Store interface {
 	producer.Intaker
 	producer.Dropper
+	listing.Store
 	DueSchedules(ctx context.Context) ([]store.Schedule, error)
 	Fire(ctx context.Context, f *store.Firing) (*store.Batch, error)
 	RenewFiring(ctx context.Context, f *store.Firing) error
@@ -35,6 +39,9 @@ const LateAfter = time.Minute
 // Config is what a scheduler is made of; only Store has no usable zero value.
 type Config struct {
 	Store Store
+	// Client reads listing APIs, for schedules that go by one; without it such a
+	// schedule says that it cannot be read.
+	Client *fetch.Client
 	// Every is how often due schedules are looked for; 0 is 5 s.
 	Every time.Duration
 	// Lease is how long the reading of a list holds without a sign of life; 0
@@ -57,7 +64,14 @@ type Fired struct {
 }
 
 // Scheduler fires schedules.
-type Scheduler struct{ c Config }
+type Scheduler struct {
+	c       Config
+	places  chan struct{} // taken by each list that is read
+	reading sync.WaitGroup
+}
+
+// mostReading is how many lists are read at the same time.
+const mostReading = 8
 
 // New makes a scheduler.
 func New(c Config) *Scheduler {
@@ -73,14 +87,15 @@ func New(c Config) *Scheduler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Scheduler{c}
+	return &Scheduler{c: c, places: make(chan struct{}, mostReading)}
 }
 
 // Run fires what is due until ctx ends; then it returns nil. Trouble with the
 // store is logged, and tried again.
 func (s *Scheduler) Run(ctx context.Context) error {
+	defer s.reading.Wait()
 	for {
-		if err := s.Step(ctx); err != nil && ctx.Err() == nil {
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.c.Log.WarnContext(ctx, "schedules not looked at", "err", err)
 		}
 		// Not all processes at the same moment.
@@ -94,19 +109,33 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 }
 
-// Step fires what is due now.
+// Step fires what is due now, and returns when the lists are read.
 func (s *Scheduler) Step(ctx context.Context) error {
+	err := s.look(ctx)
+	s.reading.Wait()
+	return err
+}
+
+// look fires what is due now. Lists are read beside each other: one that comes
+// slowly, such as an API that asks for patience, holds up no other.
+func (s *Scheduler) look(ctx context.Context) error {
 	due, err := s.c.Store.DueSchedules(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range due {
-		if err := s.fire(ctx, &due[i]); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			s.c.Log.ErrorContext(ctx, "a schedule did not fire", "schedule", due[i].Name, "err", err)
+		v := &due[i]
+		select {
+		case s.places <- struct{}{}:
+		default:
+			return nil // as many as may be are under way; the rest stays due
 		}
+		s.reading.Go(func() {
+			defer func() { <-s.places }()
+			if err := s.fire(ctx, v); err != nil && ctx.Err() == nil {
+				s.c.Log.ErrorContext(ctx, "a schedule did not fire", "schedule", v.Name, "err", err)
+			}
+		})
 	}
 	return nil
 }
@@ -148,21 +177,19 @@ func (s *Scheduler) fire(ctx context.Context, v *store.Schedule) error {
 
 // fill reads the list into the batch and hands it to the workers.
 func (s *Scheduler) fill(ctx context.Context, f *store.Firing, b *store.Batch, log *slog.Logger) error {
-	renewed := s.c.Now()
-	alive := func() error {
-		if now := s.c.Now(); now.Sub(renewed) > s.c.Lease/4 {
-			renewed = now
-			return s.c.Store.RenewFiring(ctx, f)
-		}
-		return nil
-	}
-	err := s.read(ctx, f.Schedule, b, alive)
+	held, letGo := s.hold(ctx, f)
+	defer letGo()
+	err := s.read(held, f.Schedule, b)
 	if err == nil && f.Schedule.Spread > 0 {
-		err = s.c.Store.SpreadRuns(ctx, b.ID, f.Schedule.Spread)
+		err = s.c.Store.SpreadRuns(held, b.ID, f.Schedule.Spread)
 	}
 	if err == nil {
-		b, err = s.c.Store.SealBatch(ctx, b.ID)
+		b, err = s.c.Store.SealBatch(held, b.ID)
 	}
+	if cause := context.Cause(held); err != nil && cause != nil {
+		err = cause
+	}
+	letGo()
 	// What follows is done also when the process stops.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -178,41 +205,80 @@ func (s *Scheduler) fill(ctx context.Context, f *store.Firing, b *store.Batch, l
 		if isList {
 			trouble = bad.Error()
 		}
+		undone := errors.Join(producer.Drop(end, s.c.Store, b.ID, trouble), s.c.Store.EndFiring(end, f, trouble))
 		log.ErrorContext(ctx, "the list of a schedule cannot be read; it is tried again when it next fires", "err", err)
-		return errors.Join(producer.Drop(end, s.c.Store, b.ID, trouble), s.c.Store.EndFiring(end, f, trouble))
+		return undone
 	}
 	// The store was in trouble, or the process stops: the next one begins anew.
 	_ = s.c.Store.ReleaseFiring(end, f) // or the lease ends
 	return err
 }
 
+// hold keeps a firing while its list is read. The context ends when others have
+// taken the firing over.
+func (s *Scheduler) hold(ctx context.Context, f *store.Firing) (held context.Context, letGo func()) {
+	held, end := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(s.c.Lease / 4)
+		defer t.Stop()
+		for {
+			select {
+			case <-held.Done():
+				return
+			case <-t.C:
+			}
+			if err := s.c.Store.RenewFiring(held, f); errors.Is(err, store.ErrStale) {
+				end(err)
+			}
+		}
+	}()
+	return held, func() {
+		end(nil)
+		<-done
+	}
+}
+
 // errSource says that the batch a schedule goes by cannot be read.
 var errSource = errors.New("the batch of the schedule cannot be read")
 
-func (s *Scheduler) read(ctx context.Context, v *store.Schedule, b *store.Batch, alive func() error) error {
+func (s *Scheduler) read(ctx context.Context, v *store.Schedule, b *store.Batch) error {
 	if v.Batch != "" {
-		return s.copyEntries(ctx, v.Batch, b.ID, alive)
+		return s.copyEntries(ctx, v.Batch, b.ID)
 	}
 	var o producer.Options
 	if err := json.Unmarshal(v.Options, &o); err != nil {
 		return &producer.ListError{Err: fmt.Errorf("the options of the schedule cannot be read: %w", err)}
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	_, err := producer.Fill(ctx, s.c.Store, b.ID, o.List.Inputs(nil), o.List.Read, func(producer.Counts) {
-		if err := alive(); err != nil {
-			stop(err)
-		}
-	})
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
+	if o.List.From != "" {
+		return s.listing(ctx, o.List, b.ID)
+	}
+	_, err := producer.Fill(ctx, s.c.Store, b.ID, o.List.Inputs(nil), o.List.Read, nil)
+	return err
+}
+
+// listing reads a listing API. One that cannot be read to its end is a list
+// that cannot be read: it is tried again when the schedule next fires.
+func (s *Scheduler) listing(ctx context.Context, l producer.List, id store.BatchID) error {
+	source, err := listing.ParseSource(l.From)
+	if err == nil && s.c.Client == nil {
+		err = errors.New("this process reads no listing APIs")
+	}
+	if err == nil {
+		_, err = listing.Fill(ctx, s.c.Store, id, listing.Config{Source: source, Client: s.c.Client, Read: l.Read})
+	}
+	_, page := errors.AsType[*listing.PageError](err)
+	_, shape := errors.AsType[*listing.ShapeError](err)
+	if err != nil && (page || shape || source == (listing.Source{}) || s.c.Client == nil) {
+		return &producer.ListError{Err: fmt.Errorf("cannot read %s: %w", l.From, err)}
 	}
 	return err
 }
 
 // copyEntries takes the sites of one batch into another, with all that their
 // list said of them.
-func (s *Scheduler) copyEntries(ctx context.Context, from, to store.BatchID, alive func() error) error {
+func (s *Scheduler) copyEntries(ctx context.Context, from, to store.BatchID) error {
 	const atOnce = 2000
 	for after := int64(0); ; {
 		entries, err := s.c.Store.Entries(ctx, from, after, atOnce)
@@ -230,8 +296,5 @@ func (s *Scheduler) copyEntries(ctx context.Context, from, to store.BatchID, ali
 			return err
 		}
 		after = entries[len(entries)-1].N
-		if err := alive(); err != nil {
-			return err
-		}
 	}
 }
