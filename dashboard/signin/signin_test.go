@@ -134,7 +134,8 @@ func TestAProofChangesWithNameAndPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u.Proof("a") == "" || u.Proof("a") != u.Proof("a") || u.Proof("a") == u.Proof("b") || u.Proof("a") == v.Proof("a") || v.Proof("b") != "" {
+	proof := u.Proof("a")
+	if proof == "" || u.Proof("a") != proof || u.Proof("a") == u.Proof("b") || u.Proof("a") == v.Proof("a") || v.Proof("b") != "" {
 		t.Error("proofs do not tell sessions apart")
 	}
 }

@@ -47,7 +47,6 @@ func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		from = (page - 1) * d.limit
 	}
 	if last := q.Get("cursor"); last != "" {
-		from = len(d.items)
 		if i := slices.IndexFunc(d.items, func(m map[string]any) bool { return m["id"] == last }); i >= 0 {
 			from = i + 1
 		} else {
