@@ -25,7 +25,7 @@ func newListOrFrom(c *cli.Context) (producer.List, error) {
 
 func newListOrFromOf(c *cli.Context, words []string) (producer.List, error) {
 	if !c.IsSet("from") {
-		o, err := newListOf(c, words)
+		o, err := newList(c, words)
 		if err == nil {
 			err = setWriteBack(c, &o)
 		}

@@ -33,12 +33,9 @@ func readOptions(c *cli.Context) sitelist.Options {
 	}
 }
 
-// newList sorts the arguments into files and sites.
-func newList(c *cli.Context) (producer.List, error) { return newListOf(c, c.Args().Slice()) }
-
-// newListOf sorts words into files and sites. What names neither is an error: a
+// newList sorts words into files and sites. What names neither is an error: a
 // mistyped file name must not become a site that does not exist.
-func newListOf(c *cli.Context, words []string) (producer.List, error) {
+func newList(c *cli.Context, words []string) (producer.List, error) {
 	o := producer.List{Read: readOptions(c)}
 	for _, arg := range words {
 		if arg == producer.StandardInput {
