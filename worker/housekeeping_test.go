@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,20 @@ import (
 
 // rounds counts rounds; the second fails.
 type rounds struct {
+	mu   sync.Mutex
 	n    int
 	keep store.Retention
 }
 
+func (r *rounds) seen() (int, store.Retention) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n, r.keep
+}
+
 func (r *rounds) DropReports(_ context.Context, keep store.Retention) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.n++
 	r.keep = keep
 	if r.n == 2 {
@@ -39,12 +49,12 @@ func TestHousekeeping(t *testing.T) {
 			ended <- worker.Housekeeping{Store: r, Keep: keep, Log: slog.New(slog.NewTextHandler(&log, nil))}.Run(ctx)
 		}()
 		time.Sleep(time.Minute)
-		if r.n != 0 {
+		if n, _ := r.seen(); n != 0 {
 			t.Error("it begins at the start")
 		}
 		time.Sleep(24 * time.Hour)
-		if r.n < 4 || r.n > 5 || r.keep != keep {
-			t.Errorf("%d rounds in a day, with %+v", r.n, r.keep)
+		if n, kept := r.seen(); n < 4 || n > 5 || kept != keep {
+			t.Errorf("%d rounds in a day, with %+v", n, kept)
 		}
 		stop()
 		if err := <-ended; err != nil {

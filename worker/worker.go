@@ -259,7 +259,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.endWork()
 	if w.c.SoleOwner {
 		n, err := w.c.Store.ResetRunning(ctx)
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil // told to stop before anything was begun
+		case err != nil:
 			return err
 		}
 		if n > 0 {
