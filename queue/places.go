@@ -100,8 +100,8 @@ redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
 redis.call('PEXPIRE', KEYS[1], lease)
 return 1`)
 
-// rest makes a rest, or a longer one of it.
-var rest = redis.NewScript(`
+// makeRest makes a rest, or a longer one of it.
+var makeRest = redis.NewScript(`
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], 1, 'PX', ARGV[1]) end
 return 1`)
 
@@ -194,7 +194,7 @@ func (p *Places) Rest(ctx context.Context, key string, d time.Duration) error {
 	if d < time.Millisecond {
 		return nil
 	}
-	if _, err := p.run(ctx, rest, []call{{[]string{restKey(key)}, []any{d.Milliseconds()}}}); err != nil {
+	if _, err := p.run(ctx, makeRest, []call{{[]string{restKey(key)}, []any{d.Milliseconds()}}}); err != nil {
 		return fmt.Errorf("note that %s rests: %w", key, err)
 	}
 	return nil

@@ -82,12 +82,13 @@ func (g *guard) suspect(r *run, j audit.Judgement, now time.Time) bool {
 	return true
 }
 
-// heard notes that a host answered, and returns the attempts that count now:
+// heard notes that a host ("" for one without a run of its own) answered, and
+// returns the attempts that count now:
 // those that failed before it did.
 func (g *guard) heard(host string, when time.Time) []suspect {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.known) == 0 || g.known[0] != host {
+	if host != "" && (len(g.known) == 0 || g.known[0] != host) {
 		g.known = slices.DeleteFunc(g.known, func(h string) bool { return h == host })
 		g.known = slices.Insert(g.known, 0, host)
 		g.known = g.known[:min(len(g.known), knownHosts)]
@@ -186,7 +187,11 @@ func (w *Worker) note(r *run, j audit.Judgement) bool {
 	}
 	now := time.Now() // not the wall clock: it may jump
 	if answered(j.Result) {
-		w.concludeAll(w.guard.heard(r.Host, now))
+		host := r.Host
+		if j.Verdict.Network {
+			host = "" // somebody else answered, such as the host of its README
+		}
+		w.concludeAll(w.guard.heard(host, now))
 	}
 	return w.guard.suspect(r, j, now)
 }
