@@ -176,30 +176,20 @@ func numbered[T any](list func(Reader, context.Context, store.BatchID, int64, in
 	}
 }
 
-func apiGetReasons(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
+// ranked serves a list of a batch that has its most frequent items first.
+func ranked[T any](list func(Reader, context.Context, store.BatchID, int) ([]T, error)) func(context.Context, *Server, *apiRequest) (any, error) {
+	return func(ctx context.Context, s *Server, r *apiRequest) (any, error) {
+		n, err := r.limit()
+		if err != nil {
+			return nil, err
+		}
+		b, err := pathBatch(ctx, r.Request, s.c.Store)
+		if err != nil {
+			return nil, err
+		}
+		items, err := list(s.c.Store, ctx, b.ID, n)
+		return pageOf(items, ""), err
 	}
-	b, err := pathBatch(ctx, r.Request, s.c.Store)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.c.Store.TopReasons(ctx, b.ID, n)
-	return pageOf(list, ""), err
-}
-
-func apiGetChecks(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	b, err := pathBatch(ctx, r.Request, s.c.Store)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.c.Store.TopChecks(ctx, b.ID, n)
-	return pageOf(list, ""), err
 }
 
 func apiListResults(ctx context.Context, s *Server, r *apiRequest) (any, error) {

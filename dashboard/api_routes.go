@@ -27,8 +27,8 @@ var endpoints = []endpoint{
 		do: numbered(Reader.Entries, func(e store.Entry) int64 { return e.N })},
 	{method: "GET", path: "/batches/{batch}/rejected", need: reading, summary: "The lines of a batch that were not accepted, with the reasons", query: []string{"after", "limit"}, status: 200, answer: "RejectedPage",
 		do: numbered(Reader.RejectedLines, func(e store.Rejected) int64 { return e.N })},
-	{method: "GET", path: "/batches/{batch}/reasons", need: reading, summary: "The reasons behind the outcomes, the most frequent first", query: []string{"limit"}, status: 200, answer: "ReasonPage", do: apiGetReasons},
-	{method: "GET", path: "/batches/{batch}/checks", need: reading, summary: "The checks that fail or warn, the most frequent first", query: []string{"limit"}, status: 200, answer: "CheckPage", do: apiGetChecks},
+	{method: "GET", path: "/batches/{batch}/reasons", need: reading, summary: "The reasons behind the outcomes, the most frequent first", query: []string{"limit"}, status: 200, answer: "ReasonPage", do: ranked(Reader.TopReasons)},
+	{method: "GET", path: "/batches/{batch}/checks", need: reading, summary: "The checks that fail or warn, the most frequent first", query: []string{"limit"}, status: 200, answer: "CheckPage", do: ranked(Reader.TopChecks)},
 	{method: "GET", path: "/batches/{batch}/results", need: reading, summary: "Results, filtered. A page may have fewer rows than asked for and still be followed by others",
 		query: append([]string{"after", "limit"}, filterParams...), status: 200, answer: "RowPage", do: apiListResults},
 
