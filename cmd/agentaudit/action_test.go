@@ -12,6 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v4"
+
+	"agentaudit/queue/queuetest"
 )
 
 const actionDir = "../../.github/actions/audit"
@@ -102,7 +104,7 @@ func script(t *testing.T, code string, inputs map[string]string) (exit int, call
 	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash")
+		queuetest.Require(t, "bash", err.Error())
 	}
 	dir := t.TempDir()
 	fake := "#!" + bash + "\nprintf '%s\\x1f' \"$@\" >> \"$CALLS\"; echo >> \"$CALLS\"; [ \"$1\" = run ] && exit " + code + "; echo document\n"

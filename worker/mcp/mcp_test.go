@@ -4,192 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"agentaudit/audit/report"
-	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
-	"agentaudit/store"
-	"agentaudit/store/storetest"
-	"agentaudit/worker"
 	"agentaudit/worker/mcp"
 )
-
-// world is a small internet, a store and the configuration of a server.
-type world struct {
-	net    *fakenet.Net
-	store  *store.Store
-	clock  *storetest.Clock
-	config mcp.Config
-}
-
-func newWorld(t *testing.T) *world {
-	t.Helper()
-	w := &world{net: fakenet.New(fakenet.Options{})}
-	t.Cleanup(w.net.Close)
-	w.store, w.clock = storetest.New(t)
-	w.config = mcp.Config{
-		Client: w.net.Client(fetch.Config{}), Retry: worker.Retry{Never: true}, Version: "1", Now: w.clock.Now,
-		Working: "Nobody works on it in this test.", Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Open: func(context.Context, bool) (mcp.Store, func(), error) { return w.store, func() {}, nil },
-	}
-	return w
-}
-
-// connection is how a client of the SDK reaches the server.
-type connection struct {
-	name    string
-	connect func(t *testing.T, c mcp.Config, who mcp.Caller) *sdk.ClientSession
-}
-
-var connections = []connection{
-	{"stdio", func(t *testing.T, c mcp.Config, who mcp.Caller) *sdk.ClientSession {
-		t.Helper()
-		server, err := mcp.New(c, who.Write)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The pipes of standard input and output, as mcp.Serve has them.
-		fromClient, toServer := io.Pipe()
-		fromServer, toClient := io.Pipe()
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- mcp.Serve(ctx, server, fromClient, toClient) }()
-		session := client(t, &sdk.IOTransport{Reader: fromServer, Writer: toServer})
-		t.Cleanup(func() {
-			session.Close()
-			if err := <-ended; err != nil {
-				t.Errorf("the server ended with %v", err)
-			}
-			cancel()
-		})
-		return session
-	}},
-	{"HTTP", func(t *testing.T, c mcp.Config, who mcp.Caller) *sdk.ClientSession {
-		t.Helper()
-		url := serveHTTP(t, c, mcp.Rates{Requests: 1000, Visits: 1000}, func(*http.Request) mcp.Caller { return who })
-		return client(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{"secret"}}})
-	}},
-}
-
-func serveHTTP(t *testing.T, c mcp.Config, r mcp.Rates, who func(*http.Request) mcp.Caller) string {
-	t.Helper()
-	h, err := mcp.Handler(c, r, who)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// bearer adds a token to every request.
-type bearer struct{ token string }
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-func client(t *testing.T, transport sdk.Transport) *sdk.ClientSession {
-	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { session.Close() })
-	return session
-}
-
-// call calls a tool that must do its work, checks the answer against the
-// schema that the tool declares, and reads it.
-func call[T any](t *testing.T, s *sdk.ClientSession, name string, args map[string]any) T {
-	t.Helper()
-	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if res.IsError {
-		t.Fatalf("%s: %s", name, said(res))
-	}
-	data, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for tool, err := range s.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tool.Name == name {
-			conforms(t, tool, data)
-		}
-	}
-	var v T
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return v
-}
-
-func conforms(t *testing.T, tool *sdk.Tool, data []byte) {
-	t.Helper()
-	var schema jsonschema.Schema
-	text, err := json.Marshal(tool.OutputSchema)
-	if err == nil {
-		err = json.Unmarshal(text, &schema)
-	}
-	if err != nil || schema.Type != "object" {
-		t.Fatalf("%s has the output schema %s (%v)", tool.Name, text, err)
-	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		t.Fatal(err)
-	}
-	if err := resolved.Validate(value); err != nil {
-		t.Errorf("%s: %v in %s", tool.Name, err, data)
-	}
-}
-
-func said(res *sdk.CallToolResult) string {
-	var b strings.Builder
-	for _, c := range res.Content {
-		if text, ok := c.(*sdk.TextContent); ok {
-			b.WriteString(text.Text)
-		}
-	}
-	return b.String()
-}
-
-// refused calls a tool that must answer with a tool error, and returns its words.
-func refused(t *testing.T, s *sdk.ClientSession, name string, args map[string]any) string {
-	t.Helper()
-	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
-	if err != nil {
-		t.Fatalf("%s: a protocol error: %v", name, err)
-	}
-	if !res.IsError {
-		t.Fatalf("%s answered %s", name, said(res))
-	}
-	return said(res)
-}
-
-var full = mcp.Caller{Name: "tester", Write: true}
 
 func TestTools(t *testing.T) {
 	w := newWorld(t)
@@ -366,33 +192,6 @@ func TestBatchTools(t *testing.T) {
 	}
 }
 
-// finish ends the runs of a batch as a worker does.
-func finish(t *testing.T, w *world, batch string) {
-	t.Helper()
-	for {
-		due, err := w.store.TakeDue(t.Context(), store.ClassSmall, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(due) == 0 {
-			return
-		}
-		for _, d := range due {
-			claim, err := w.store.ClaimRun(t.Context(), d.Run, "test", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = w.store.FinishRun(t.Context(), claim, &report.Result{
-				Outcome: report.OutcomeFailed, Reason: report.ReasonMissingProfile, Detail: "There is none.", RulesVersion: report.RulesVersion,
-				StartedAt: w.clock.Now(), FinishedAt: w.clock.Now(), Report: &report.Report{ReportVersion: "3", ProfileURL: claim.Target, Checks: []report.Check{{ID: "json", Status: report.Fail}}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
 // Wrong arguments are tool errors in words that say what to do.
 func TestWrongArguments(t *testing.T) {
 	many := slices.Repeat([]string{"a.example"}, 10_001)
@@ -479,91 +278,6 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
-	w := newWorld(t)
-	who := mcp.Caller{Name: "tester", Write: true}
-	var mu sync.Mutex
-	url := serveHTTP(t, w.config, mcp.Rates{Requests: 30, Visits: 2}, func(*http.Request) mcp.Caller {
-		mu.Lock()
-		defer mu.Unlock()
-		return who
-	})
-	s := client(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{"secret"}}, DisableStandaloneSSE: true})
-	for range 2 {
-		call[any](t, s, "audit_agents_txt", map[string]any{"url": "shop.example"})
-	}
-	if got := refused(t, s, "submit_batch", map[string]any{"urls": []string{"a.example"}}); !strings.Contains(got, "Wait 30 seconds") {
-		t.Errorf("%s", got)
-	}
-	w.clock.Add(30 * time.Second)
-	call[any](t, s, "audit_agents_txt", map[string]any{"url": "shop.example"})
-	// Others have rates of their own; requests in all are bounded, too.
-	mu.Lock()
-	who.Name = "other"
-	mu.Unlock()
-	codes := map[int]int{}
-	var last *http.Response
-	for range 40 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer secret")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		codes[resp.StatusCode]++
-		last = resp
-	}
-	if codes[http.StatusTooManyRequests] != 10 || last.Header.Get("Retry-After") != "2" {
-		t.Errorf("%v, Retry-After %q", codes, last.Header.Get("Retry-After"))
-	}
-}
-
-// A session belongs to the token that began it.
-func TestSessionsAreBound(t *testing.T) {
-	w := newWorld(t)
-	url := serveHTTP(t, w.config, mcp.Rates{}, func(r *http.Request) mcp.Caller {
-		return mcp.Caller{Name: r.Header.Get("Authorization"), Write: true}
-	})
-	post := func(token, session, body string) *http.Response {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			req.Header.Set("Mcp-Session-Id", session)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return resp
-	}
-	first := post("one", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	session := first.Header.Get("Mcp-Session-Id")
-	if first.StatusCode != http.StatusOK || session == "" {
-		t.Fatalf("%s, session %q", first.Status, session)
-	}
-	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
-	if own := post("one", session, list); own.StatusCode != http.StatusOK {
-		t.Errorf("its own token: %s", own.Status)
-	}
-	if other := post("two", session, list); other.StatusCode != http.StatusForbidden {
-		t.Errorf("another token: %s", other.Status)
-	}
-	if large := post("one", "", `{"x":"`+strings.Repeat("x", 9<<20)+`"}`); large.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("9 MiB: %s", large.Status)
-	}
-}
-
 // Our own fault is a tool error, and ends nothing.
 func TestOwnFault(t *testing.T) {
 	w := newWorld(t)
@@ -584,34 +298,4 @@ func TestConfig(t *testing.T) {
 	if _, err := mcp.Handler(mcp.Config{}, mcp.Rates{}, nil); err == nil {
 		t.Error("a handler without a client")
 	}
-}
-
-// Session ids are half a key, and stand in no log.
-func TestSessionsAreNotLogged(t *testing.T) {
-	w := newWorld(t)
-	var log strings.Builder
-	var mu sync.Mutex
-	w.config.Log = slog.New(slog.NewTextHandler(locked{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s := connections[1].connect(t, w.config, full)
-	call[any](t, s, "get_agentic_spec", nil)
-	refused(t, s, "batch_status", map[string]any{"batch": "latest"})
-	id := s.ID()
-	s.Close()
-	mu.Lock()
-	defer mu.Unlock()
-	if id == "" || strings.Contains(log.String(), id) || !strings.Contains(log.String(), "get_agentic_spec") {
-		t.Errorf("session %q, log %s", id, log.String())
-	}
-}
-
-// locked is a writer for several goroutines.
-type locked struct {
-	mu *sync.Mutex
-	w  io.Writer
-}
-
-func (l locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }
