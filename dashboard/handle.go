@@ -64,6 +64,9 @@ func explain(err error) *HTTPError {
 			Advice: "Leave \"after\" out of the address to begin with the first page.", Err: err}
 	case errors.Is(err, store.ErrConflict):
 		return &HTTPError{Code: http.StatusConflict, Message: sentence(err.Error()), Err: err}
+	case errors.Is(err, store.ErrUnavailable):
+		return &HTTPError{Code: http.StatusServiceUnavailable, Message: "The database does not answer at the moment.",
+			Advice: "Nothing is lost, and audits go on when it is back. Try again in a moment.", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &HTTPError{Code: http.StatusServiceUnavailable, Message: "The store did not answer in time.",
 			Advice: "It may be busy with a large list. Try again in a moment.", Err: err}

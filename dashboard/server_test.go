@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -259,4 +260,13 @@ func FuzzFilter(f *testing.F) {
 			t.Errorf("%+v became %+v by way of %s: %v", once, again, address, err)
 		}
 	})
+}
+
+// A server that restarts is no fault of the dashboard, and says nothing of its
+// address to readers.
+func TestDatabaseAway(t *testing.T) {
+	e := explain(fmt.Errorf("read batch 1: %w: dial tcp 10.0.0.6:5432: connection refused", store.ErrUnavailable))
+	if e.Code != http.StatusServiceUnavailable || strings.Contains(e.Message+e.Advice, "10.0.0.6") {
+		t.Errorf("%+v", e)
+	}
 }
