@@ -19,6 +19,8 @@ type Who struct {
 	// Name is that of the user or token, "" for the local user of a dashboard
 	// without sign-in.
 	Name string
+	// Token is the id of the token, "" for who has none: two can have one name.
+	Token string
 	// SignedIn says that there is a session that can be ended.
 	SignedIn bool
 	// Write says that Who may change things.
@@ -31,6 +33,14 @@ func (w Who) CreatedBy() string {
 		return "local user"
 	}
 	return w.Name
+}
+
+// key tells all who may ask apart; names of users and of tokens may be equal.
+func (w Who) key() string {
+	if w.Token != "" {
+		return "token " + w.Token
+	}
+	return "user " + w.Name
 }
 
 // need is what a page asks of its readers.
@@ -112,7 +122,7 @@ func (s *Server) tokenUser(ctx context.Context, header string) (Who, error) {
 	if err != nil {
 		return Who{}, err
 	}
-	return Who{Name: t.Name, Write: t.Scope == store.ScopeWrite}, nil
+	return Who{Name: t.Name, Token: t.ID, Write: t.Scope == store.ScopeWrite}, nil
 }
 
 // admit lets those through who may use a page. For others it gives an error, or

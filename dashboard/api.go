@@ -31,10 +31,10 @@ type endpoint struct {
 	summary      string
 	// query are the parameters, named in apiParameters.
 	query []string
-	// body is the schema of the JSON that is sent, "" for none. list says that
-	// a list in any form may be sent instead.
+	// body is the schema of the JSON that is sent, "" for none. long says that
+	// the work may take as long as an intake.
 	body string
-	list bool
+	long bool
 	// status and answer are the code and the schema of the answer, answer ""
 	// for one without a body.
 	status int
@@ -112,9 +112,14 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, e endpoint) error 
 		return err
 	}
 	patience := s.c.PageTimeout
-	if e.list {
+	if e.long {
 		patience = longestIntake
-		extend(w)
+	}
+	if r.Method == http.MethodPost {
+		// Bodies come over slow lines, too, and are read to their end before the
+		// answer, whatever they are for.
+		patient(w)
+		r.Body = slowly(w, r.Body)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -136,7 +141,7 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	if len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return badRequest("The header Idempotency-Key has at most 255 printable ASCII characters.")
 	}
-	scope := q.Who.CreatedBy() + "\x00" + key
+	scope := q.Who.key() + "\x00" + key
 	before, err := s.c.Write.BeginAnswer(ctx, scope)
 	if err != nil {
 		return err
@@ -152,24 +157,34 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	// Also when the caller has left: the work is done, and the next call with
 	// this key must hear of it.
 	after := context.WithoutCancel(ctx)
+	ended := false
+	end := func(a *store.Answer) {
+		ended = true
+		if err := s.c.Write.EndAnswer(after, scope, a); err != nil {
+			s.c.Log.ErrorContext(ctx, "what came of a request with an Idempotency-Key was not kept", "url", s.logged(q.http), "done", a != nil, "err", err)
+		}
+	}
+	defer func() {
+		if !ended { // it failed, or panics: it may be sent again under this key
+			end(nil)
+		}
+	}()
 	v, err := e.do(ctx, s, q)
 	if err != nil {
-		return errors.Join(err, s.c.Write.EndAnswer(after, scope, nil))
+		return err
 	}
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(q.w, q.http.Body, s.c.MaxUpload)); err != nil {
 		s.c.Log.InfoContext(ctx, "the rest of a request was not read", "err", err)
 	}
 	body, err := encode(v)
 	if err != nil {
-		return errors.Join(err, s.c.Write.EndAnswer(after, scope, nil))
+		return err
 	}
 	kept := &store.Answer{Fingerprint: hex.EncodeToString(sum.Sum(nil)), Status: e.status, Location: q.location, Body: body}
 	if e.secret {
 		kept.Body = nil
 	}
-	if err := s.c.Write.EndAnswer(after, scope, kept); err != nil {
-		return err
-	}
+	end(kept)
 	return write(q.w, e.status, body, q.location)
 }
 

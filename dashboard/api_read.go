@@ -363,12 +363,15 @@ func apiCompare(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 			return nil, badRequest("The parameter %s is missing: give the id of a batch.", name)
 		}
 	}
-	p, err := comparePage(ctx, r.Request, s.c.Store)
-	if err != nil {
+	p := &ComparePage{}
+	if err := p.choose(ctx, r.Request, s.c.Store); err != nil {
 		return nil, err
 	}
 	c, err := r.compared.wait(ctx, p.Before, p.After)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.page(ctx, r.Request, s.c.Store, c); err != nil {
 		return nil, err
 	}
 	a := apiComparison{Before: p.Before.ID, After: p.After.ID, Counts: c.counts, Matrix: c.Matrix(), Show: p.Show, Items: []apiPair{}}

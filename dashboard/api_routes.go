@@ -14,15 +14,15 @@ var endpoints = []endpoint{
 
 	{method: "GET", path: "/batches", need: reading, summary: "All batches, newest first", query: []string{"after", "limit"}, status: 200, answer: "BatchPage", do: apiListBatches},
 	{method: "POST", path: "/batches", need: writing, summary: "Take a list and audit its sites. A list may also be sent as it is, in every form that agentaudit run reads; the options then stand in the address",
-		query: rawListParams, body: "NewBatch", list: true, status: http.StatusCreated, answer: "Batch", do: apiCreateBatch},
+		query: rawListParams, body: "NewBatch", long: true, status: http.StatusCreated, answer: "Batch", do: apiCreateBatch},
 	{method: "GET", path: "/batches/{batch}", need: reading, summary: "One batch with its progress", status: 200, answer: "Batch", do: apiGetBatch},
 	{method: "DELETE", path: "/batches/{batch}", need: writing, summary: "Drop a draft that was not started", status: http.StatusNoContent, do: apiDropBatch},
-	{method: "POST", path: "/batches/{batch}/start", need: writing, summary: "Start a draft", status: 200, answer: "Batch", do: apiStartBatch},
+	{method: "POST", path: "/batches/{batch}/start", need: writing, summary: "Start a draft", long: true, status: 200, answer: "Batch", do: apiStartBatch},
 	{method: "POST", path: "/batches/{batch}/pause", need: writing, summary: "Begin nothing more of a batch until it is resumed", status: 200, answer: "Batch", do: apiSteer("paused", (*Server).pauseBatch)},
 	{method: "POST", path: "/batches/{batch}/resume", need: writing, summary: "Go on with a batch that is paused", status: 200, answer: "Batch", do: apiSteer("resumed", (*Server).resumeBatch)},
 	{method: "POST", path: "/batches/{batch}/cancel", need: writing, summary: "End a batch; what has a result keeps it", status: 200, answer: "Batch", do: apiSteer("cancelled", (*Server).cancelBatch)},
 	{method: "POST", path: "/batches/{batch}/retry", need: writing, summary: "Audit sites of a batch again in place: those that are unchecked, or of an outcome or reason", body: "Selection", status: 200, answer: "Retried", do: apiRetryBatch},
-	{method: "POST", path: "/batches/{batch}/again", need: writing, summary: "Audit all that a view shows again, as a batch of its own", body: "View", list: true, status: http.StatusCreated, answer: "Batch", do: apiAuditAgain},
+	{method: "POST", path: "/batches/{batch}/again", need: writing, summary: "Audit all that a view shows again, as a batch of its own", body: "View", long: true, status: http.StatusCreated, answer: "Batch", do: apiAuditAgain},
 	{method: "GET", path: "/batches/{batch}/entries", need: reading, summary: "The accepted lines of a batch", query: []string{"after", "limit"}, status: 200, answer: "EntryPage",
 		do: numbered(Reader.Entries, func(e store.Entry) int64 { return e.N })},
 	{method: "GET", path: "/batches/{batch}/rejected", need: reading, summary: "The lines of a batch that were not accepted, with the reasons", query: []string{"after", "limit"}, status: 200, answer: "RejectedPage",
@@ -41,7 +41,7 @@ var endpoints = []endpoint{
 
 	{method: "GET", path: "/sites", need: reading, summary: "All sites with their present outcome", query: []string{"after", "limit", paramOutcome, paramHost, paramSince, paramSort}, status: 200, answer: "SitePage", do: apiListSites},
 	{method: "GET", path: "/site", need: reading, summary: "One site with its results over time", query: []string{"target", "before", "limit"}, status: 200, answer: "SiteHistory", do: apiGetSite},
-	{method: "GET", path: "/compare", need: reading, summary: "What changed from one batch to another", query: []string{"before", "after", "show", "from"}, status: 200, answer: "Comparison", do: apiCompare},
+	{method: "GET", path: "/compare", need: reading, summary: "What changed from one batch to another", query: compareParams, status: 200, answer: "Comparison", do: apiCompare},
 
 	{method: "GET", path: "/tokens", need: writing, summary: "All tokens, without their secrets", status: 200, answer: "TokenPage", do: apiListTokens},
 	{method: "POST", path: "/tokens", need: writing, summary: "Make a token; its secret is shown once", body: "NewToken", status: http.StatusCreated, answer: "Made", secret: true, do: apiCreateToken},

@@ -125,8 +125,7 @@ func (s *Server) rawList(r *apiRequest) (l newList, draft bool, err error) {
 	if q.Get("filename") == "" {
 		name = "list"
 	}
-	extend(r.w)
-	l.add(name, slowReader{r.w, http.MaxBytesReader(r.w, r.http.Body, s.c.MaxUpload)})
+	l.add(name, http.MaxBytesReader(r.w, r.http.Body, s.c.MaxUpload))
 	return l, draft, nil
 }
 

@@ -23,6 +23,7 @@ func cpuTime() time.Duration {
 func BenchmarkPage(b *testing.B) {
 	x, ids := benchStore(b)
 	s := serve(b, Config{Store: x})
+	s.compared.patience = comparePatience
 	results := "/batches/" + string(ids[0]) + "/results"
 	page, err := x.Results(b.Context(), store.Filter{Batch: ids[0]}, "", 1000)
 	if err != nil {

@@ -18,6 +18,8 @@ type ComparePage struct {
 	// Choices are batches that can be compared, the newest first.
 	Choices       []store.Batch
 	Before, After *store.Batch
+	// Making says that the comparison is not made yet, as the lists are long.
+	Making bool
 
 	Lists []ChangeList
 	// Both counts sites with a final result in both batches; Matrix has a row
@@ -66,7 +68,7 @@ type CompareLine struct {
 const comparePerPage = 50
 
 func comparePage(ctx context.Context, r *Request, read Reader) (*ComparePage, error) {
-	if err := r.Only("before", "after", "show", "from"); err != nil {
+	if err := r.Only(compareParams...); err != nil {
 		return nil, err
 	}
 	p := &ComparePage{Frame: Frame{Title: "Compare", Section: "compare"}}
@@ -79,6 +81,28 @@ func comparePage(ctx context.Context, r *Request, read Reader) (*ComparePage, er
 			p.Choices = append(p.Choices, b)
 		}
 	}
+	if err := p.choose(ctx, r, read); err != nil || p.Before == nil || p.After == nil {
+		return p, err
+	}
+	c, ready, err := r.compared.soon(ctx, p.Before, p.After, r.compared.patience)
+	if err != nil || !ready {
+		p.Making = !ready
+		return p, err
+	}
+	p.summarize(c)
+	if err := p.page(ctx, r, read, c); err != nil {
+		return nil, err
+	}
+	for i := range p.Lists {
+		p.Lists[i].Shown = p.Lists[i].Change == p.Show
+	}
+	return p, nil
+}
+
+var compareParams = []string{"before", "after", "show", "from"}
+
+// choose finds the two batches that are asked for.
+func (p *ComparePage) choose(ctx context.Context, r *Request, read Reader) error {
 	for _, x := range []struct {
 		name string
 		to   **store.Batch
@@ -89,46 +113,36 @@ func comparePage(ctx context.Context, r *Request, read Reader) (*ComparePage, er
 		}
 		id, err := store.ParseBatchID(raw)
 		if err != nil {
-			return nil, badRequest("The parameter %s is no batch: %s", x.name, sentence(err.Error()))
+			return badRequest("The parameter %s is no batch: %s", x.name, sentence(err.Error()))
 		}
 		if *x.to, err = read.Batch(ctx, id); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if p.Before == nil || p.After == nil {
-		return p, nil
+	if p.Before != nil && p.After != nil && p.Before.ID == p.After.ID {
+		return &HTTPError{Code: 400, Field: "after", Message: "Both sides are the same batch.", Advice: "Choose two different ones."}
 	}
-	if p.Before.ID == p.After.ID {
-		return nil, &HTTPError{Code: 400, Message: "Both sides are the same batch.", Advice: "Choose two different ones."}
-	}
+	return nil
+}
+
+// page reads the page of the list that is asked for, or of the first one that is
+// not empty.
+func (p *ComparePage) page(ctx context.Context, r *Request, read Reader, c *comparison) (err error) {
 	from := 0
 	if raw := r.Query.Get("from"); raw != "" {
 		if from, err = strconv.Atoi(raw); err != nil || from < 0 {
-			return nil, badRequest("The parameter from is no number: %.40q.", raw)
+			return badRequest("The parameter from is no number: %.40q.", raw)
 		}
 	}
-	c, err := r.compared.wait(ctx, p.Before, p.After)
-	if err != nil {
-		return nil, err
-	}
-	p.summarize(c)
 	if raw := r.Query.Get("show"); raw != "" {
 		if p.Show, err = store.ParseChange(raw); err != nil {
-			return nil, &HTTPError{Code: 400, Message: sentence(err.Error())}
+			return &HTTPError{Code: 400, Message: sentence(err.Error())}
 		}
-	} else {
-		for _, l := range p.Lists { // the first that is not empty
-			if l.Count > 0 {
-				p.Show = l.Change
-				break
-			}
-		}
-	}
-	for i := range p.Lists {
-		p.Lists[i].Shown = p.Lists[i].Change == p.Show
+	} else if i := slices.IndexFunc(store.Changes, func(x store.Change) bool { return c.counts[x] > 0 }); i >= 0 {
+		p.Show = store.Changes[i]
 	}
 	p.Later = from > 0
-	return p, p.rows(ctx, read, c.Comparison, from)
+	return p.rows(ctx, read, c.Comparison, from)
 }
 
 func (p *ComparePage) summarize(c *comparison) {
@@ -236,10 +250,15 @@ type comparisons struct {
 	work *sync.WaitGroup
 	// turn lets one comparison be made at a time: they are work, not waiting.
 	turn chan struct{}
+	// patience is how long a page waits for one.
+	patience time.Duration
 
 	mu   sync.Mutex
 	made []*madeComparison // the last one used stands first
 }
+
+// comparePatience leaves enough of 100 ms to show what was made.
+const comparePatience = 60 * time.Millisecond
 
 // mostCompared bounds what is kept: about ten bytes a run for each.
 const mostCompared = 4
@@ -259,7 +278,7 @@ type madeComparison struct {
 }
 
 func newComparisons(ctx context.Context, read Reader, work *sync.WaitGroup) *comparisons {
-	return &comparisons{ctx: ctx, read: read, work: work, turn: make(chan struct{}, 1)}
+	return &comparisons{ctx: ctx, read: read, work: work, turn: make(chan struct{}, 1), patience: comparePatience}
 }
 
 // start finds a comparison or begins one. It goes on when the page that asked
@@ -314,12 +333,20 @@ func (c *comparisons) wait(ctx context.Context, before, after *store.Batch) (*co
 	}
 }
 
-// get gives a comparison if it is there within a time.
-func (c *comparisons) get(ctx context.Context, before, after *store.Batch, within time.Duration) (*comparison, bool) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	m, err := c.wait(ctx, before, after)
-	return m, err == nil
+// soon gives a comparison if it is there within a time; else it goes on being
+// made.
+func (c *comparisons) soon(ctx context.Context, before, after *store.Batch, within time.Duration) (_ *comparison, ready bool, err error) {
+	m := c.start(before, after)
+	enough := time.NewTimer(within)
+	defer enough.Stop()
+	select {
+	case <-m.ready:
+		return m.c, true, m.err
+	case <-enough.C:
+		return nil, false, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
 }
 
 // IsBefore and IsAfter say which choices are made: to begin with, the newest

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
@@ -60,4 +61,40 @@ func TestComparisonsAreKept(t *testing.T) {
 	if n := len(s.compared.made); n > mostCompared {
 		t.Errorf("%d comparisons are kept", n)
 	}
+}
+
+// slowToCompare is a store that compares when it is let.
+type slowToCompare struct {
+	Reader
+	let chan struct{}
+}
+
+func (x slowToCompare) Compare(ctx context.Context, before, after store.BatchID) (*store.Comparison, error) {
+	<-x.let
+	return x.Reader.Compare(ctx, before, after)
+}
+
+// A page does not wait for a long comparison, and has it when it is made.
+func TestLongComparison(t *testing.T) {
+	x := seed(t)
+	slow := slowToCompare{x, make(chan struct{})}
+	s := serve(t, Config{Store: slow, Now: x.clock.Now})
+	s.compared.patience = 0
+	path := s.links.Compare(x.before, x.after, store.Regression, 0)
+	want(t, read(t, s, path), "#making", "These lists are long: they are being compared")
+	has(t, read(t, s, "/"), "section p", "Compare them. The lists are long; the numbers will stand here when they have been made.")
+	close(slow.let)
+	before, err := x.Batch(t.Context(), x.before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := x.Batch(t.Context(), x.after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.compared.wait(t.Context(), before, after); err != nil {
+		t.Fatal(err)
+	}
+	s.compared.patience = time.Hour
+	has(t, read(t, s, path), "#rows", "Regressions: worse than before")
 }

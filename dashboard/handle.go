@@ -20,6 +20,8 @@ type HTTPError struct {
 	// Title is the heading, "" for the usual words for Code. Message says what
 	// is wrong, Advice what to do; both are sentences.
 	Title, Message, Advice string
+	// Field is the field of a form that is to blame, "" for none.
+	Field string
 	// Err is only logged, nil for nothing more.
 	Err error
 

@@ -169,13 +169,13 @@ func (s *Server) emptyNewPage() *NewPage {
 // stands last in it.
 func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
 	patient(w)
-	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+longestPaste)
+	r.Body = http.MaxBytesReader(w, slowly(w, r.Body), s.c.MaxUpload+longestPaste)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return &HTTPError{Code: http.StatusUnsupportedMediaType, Message: "The form has to be sent as multipart/form-data.", Err: err}
 	}
 	p := s.emptyNewPage()
-	b, err := s.readNewList(w, r, form, p)
+	b, err := s.readNewList(r, form, p)
 	if err != nil {
 		e := explain(err)
 		if e.Code >= 500 {
@@ -189,7 +189,7 @@ func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readNewList reads the parts of the form, and the list behind the others.
-func (s *Server) readNewList(w http.ResponseWriter, r *http.Request, form *multipart.Reader, p *NewPage) (*store.Batch, error) {
+func (s *Server) readNewList(r *http.Request, form *multipart.Reader, p *NewPage) (*store.Batch, error) {
 	l := &p.List
 	read := &l.Options.List.Read
 	for {
@@ -205,7 +205,7 @@ func (s *Server) readNewList(w http.ResponseWriter, r *http.Request, form *multi
 				continue // no file was chosen
 			}
 			l.Options.List.Posted = append(l.Options.List.Posted, uploadName(part.FileName()))
-			l.Inputs = append(l.Inputs, producer.Reader(uploadName(part.FileName()), slowReader{w, part}))
+			l.Inputs = append(l.Inputs, producer.Reader(uploadName(part.FileName()), part))
 			break
 		}
 		most := int64(longestForm)
@@ -291,16 +291,26 @@ func uploadName(name string) string {
 	return strings.ToValidUTF8(name, "")
 }
 
-// slowReader lets an upload take its time as long as it goes on.
+// slowReader lets what is sent take its time, up to longestIntake, as long as it
+// goes on.
 type slowReader struct {
-	w http.ResponseWriter
-	r io.Reader
+	io.ReadCloser
+	w     http.ResponseWriter
+	until time.Time
+}
+
+func slowly(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
+	return slowReader{body, w, time.Now().Add(longestIntake)}
 }
 
 func (s slowReader) Read(p []byte) (int, error) {
+	next := time.Now().Add(time.Minute)
+	if next.After(s.until) {
+		next = s.until
+	}
 	// Without support for deadlines there is none to move.
-	_ = http.NewResponseController(s.w).SetReadDeadline(time.Now().Add(time.Minute))
-	return s.r.Read(p)
+	_ = http.NewResponseController(s.w).SetReadDeadline(next)
+	return s.ReadCloser.Read(p)
 }
 
 // DraftPage shows what was understood of a list before it is audited.

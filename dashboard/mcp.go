@@ -20,7 +20,7 @@ func (s *Server) serveMCP(mux *http.ServeMux) error {
 	}
 	tools, err := mcp.Handler(*s.c.MCP, mcp.Rates{}, func(r *http.Request) mcp.Caller {
 		who, _ := r.Context().Value(whoKey{}).(Who)
-		return mcp.Caller{Name: who.Name, Address: remoteAddress(r), Write: who.Write}
+		return mcp.Caller{ID: who.Token, Address: remoteAddress(r), Write: who.Write}
 	})
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"slices"
-	"time"
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
@@ -129,7 +128,7 @@ func since(ctx context.Context, r *Request, list []store.Batch) *Since {
 			after = b
 		case sameList(after, b):
 			s := &Since{Before: b, After: after}
-			if c, ok := r.compared.get(ctx, b, after, 20*time.Millisecond); ok {
+			if c, ready, err := r.compared.soon(ctx, b, after, r.compared.patience/3); ready && err == nil {
 				s.Ready, s.Counts = true, c.counts
 			}
 			return s

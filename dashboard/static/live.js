@@ -31,6 +31,9 @@
     }
   }
 
+  // A page that is still being made says so; it is looked at again.
+  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 2000);
+
   const events = document.body.dataset.events;
   if (!events) return;
 

@@ -214,4 +214,4 @@ func finish(t *testing.T, w *world, batch string) {
 }
 
 // full may do everything.
-var full = mcp.Caller{Name: "tester", Write: true}
+var full = mcp.Caller{ID: "tester", Write: true}

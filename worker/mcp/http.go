@@ -15,8 +15,9 @@ import (
 
 // Caller is who asks over HTTP.
 type Caller struct {
-	// Name is that of the token, "" for the user of a machine without sign-in.
-	Name string
+	// ID is that of the token, which tells callers apart, "" for the user of a
+	// machine without sign-in.
+	ID string
 	// Address is where the request comes from.
 	Address string
 	// Write says that the caller may submit batches.
@@ -25,8 +26,8 @@ type Caller struct {
 
 // key is what the rates of a caller are kept under.
 func (c Caller) key() string {
-	if c.Name != "" {
-		return "token " + c.Name
+	if c.ID != "" {
+		return "token " + c.ID
 	}
 	return "address " + c.Address
 }
@@ -86,13 +87,13 @@ func Handler(c Config, r Rates, who func(*http.Request) Caller) (http.Handler, e
 			return
 		}
 		req = req.WithContext(context.WithValue(req.Context(), callerKey{}, caller))
-		if caller.Name == "" {
+		if caller.ID == "" {
 			sessions.ServeHTTP(w, req)
 			return
 		}
 		// The SDK binds sessions to the user of a token that it knows of.
 		known := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-			return &auth.TokenInfo{UserID: caller.Name, Expiration: time.Now().Add(time.Hour)}, nil
+			return &auth.TokenInfo{UserID: caller.ID, Expiration: time.Now().Add(time.Hour)}, nil
 		}
 		auth.RequireBearerToken(known, nil)(sessions).ServeHTTP(w, req)
 	}), nil

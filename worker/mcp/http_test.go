@@ -16,7 +16,7 @@ import (
 
 func TestRates(t *testing.T) {
 	w := newWorld(t)
-	who := mcp.Caller{Name: "tester", Write: true}
+	who := mcp.Caller{ID: "tester", Write: true}
 	var mu sync.Mutex
 	url := serveHTTP(t, w.config, mcp.Rates{Requests: 30, Visits: 2}, func(*http.Request) mcp.Caller {
 		mu.Lock()
@@ -34,7 +34,7 @@ func TestRates(t *testing.T) {
 	call[any](t, s, "audit_agents_txt", map[string]any{"url": "shop.example"})
 	// Others have rates of their own; requests in all are bounded, too.
 	mu.Lock()
-	who.Name = "other"
+	who.ID = "other"
 	mu.Unlock()
 	codes := map[int]int{}
 	var last *http.Response
@@ -61,7 +61,7 @@ func TestRates(t *testing.T) {
 func TestSessionsAreBound(t *testing.T) {
 	w := newWorld(t)
 	url := serveHTTP(t, w.config, mcp.Rates{}, func(r *http.Request) mcp.Caller {
-		return mcp.Caller{Name: r.Header.Get("Authorization"), Write: true}
+		return mcp.Caller{ID: r.Header.Get("Authorization"), Write: true}
 	})
 	post := func(token, session, body string) *http.Response {
 		t.Helper()

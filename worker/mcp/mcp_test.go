@@ -25,7 +25,7 @@ func TestTools(t *testing.T) {
 	}
 	for _, c := range connections {
 		for _, write := range []bool{true, false} {
-			s := c.connect(t, w.config, mcp.Caller{Name: "tester", Write: write})
+			s := c.connect(t, w.config, mcp.Caller{ID: "tester", Write: write})
 			var names []string
 			for tool, err := range s.Tools(t.Context(), nil) {
 				if err != nil {
