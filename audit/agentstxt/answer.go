@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	"agentaudit/audit/robots"
 )
 
 // Permission is what an agent may do with a path (section 6).
@@ -176,7 +178,7 @@ func matchEndpoint(endpoint, path string) bool {
 		endpoint = "/"
 	}
 	if !strings.ContainsAny(endpoint, "{:") {
-		return normalPattern(endpoint) == normalPattern(path)
+		return robots.NormalPath(endpoint) == robots.NormalPath(path)
 	}
 	for {
 		a, restA, moreA := strings.Cut(endpoint, "/")
@@ -197,23 +199,23 @@ func matchSegment(template, segment string) bool {
 	}
 	before, rest, ok := strings.Cut(template, "{")
 	if !ok {
-		return normalPattern(template) == normalPattern(segment)
+		return robots.NormalPath(template) == robots.NormalPath(segment)
 	}
 	_, after, ok := strings.Cut(rest, "}")
 	if !ok {
-		return normalPattern(template) == normalPattern(segment)
+		return robots.NormalPath(template) == robots.NormalPath(segment)
 	}
-	segment = normalPattern(segment)
-	segment, ok = strings.CutPrefix(segment, normalPattern(before))
+	segment = robots.NormalPath(segment)
+	segment, ok = strings.CutPrefix(segment, robots.NormalPath(before))
 	if !ok || segment == "" {
 		return false
 	}
 	if i := strings.IndexByte(after, '{'); i >= 0 { // more than one template in a segment
-		next := normalPattern(after[:i])
+		next := robots.NormalPath(after[:i])
 		j := strings.Index(segment[1:], next)
 		return j >= 0 && matchSegment(after[i:], segment[1+j+len(next):])
 	}
-	after = normalPattern(after)
+	after = robots.NormalPath(after)
 	return len(segment) > len(after) && strings.HasSuffix(segment, after)
 }
 

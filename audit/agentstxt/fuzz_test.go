@@ -108,22 +108,3 @@ func checkAny(t *testing.T, path string, body []byte) {
 		}
 	}
 }
-
-// FuzzPattern: normalising is idempotent, and a path matches itself.
-func FuzzPattern(f *testing.F) {
-	f.Add("/a*b$", "/axb")
-	f.Add("/%7Euser/*", "/~user/x")
-	f.Add("*", "/caf\u00e9?x=%2f")
-	f.Fuzz(func(t *testing.T, pattern, path string) {
-		if n := normalPattern(pattern); normalPattern(n) != n && !strings.Contains(n, "%25") {
-			t.Errorf("%q becomes %q, then %q", pattern, n, normalPattern(n))
-		}
-		p := normalPattern(path)
-		if !strings.ContainsAny(p, "*$") && p != "" && (!matchPattern(p, p) || !matchPattern(p+"$", p) || !matchPattern("*"+p, p)) {
-			t.Errorf("%q does not match itself", p)
-		}
-		if matchPattern(normalPattern(pattern), p) && !strings.HasSuffix(pattern, "$") && !matchPattern(normalPattern(pattern), p+"x") {
-			t.Errorf("%q matches %q, but not what begins so", pattern, p)
-		}
-	})
-}

@@ -1,17 +1,21 @@
 package agentstxt
 
-import "strings"
+import (
+	"strings"
+
+	"agentaudit/audit/robots"
+)
 
 func (r *ruleRun) accessRules() {
 	a := &r.Declaration.Access
 	allowed := make(map[string]bool, len(a.Allow))
 	for _, p := range a.Allow {
 		r.pattern(p, fAllow)
-		allowed[normalPattern(p.Value)] = true
+		allowed[robots.NormalPattern(p.Value)] = true
 	}
 	for _, p := range a.Disallow {
 		r.pattern(p, fDisallow)
-		if p.Value != "" && allowed[normalPattern(p.Value)] {
+		if p.Value != "" && allowed[robots.NormalPattern(p.Value)] {
 			r.add("pattern-conflict", Warn, p.offset, "The pattern %s is both allowed and disallowed. Allow wins.", quoted(p.Value)).
 				fix("Leave only one of the two.")
 		}

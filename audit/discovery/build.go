@@ -31,7 +31,7 @@ func (s *scan) report(at time.Time) (*Report, error) {
 	r := &Report{
 		ReportVersion: Version, Kind: Kind, RequestedURL: s.start.Location(), Origin: s.origin, ObservedAt: instant(at), Mode: ModeSite,
 		Sources: s.found.sorted(), Observations: s.sortedObservations(), Notes: []string{},
-		Requests: s.requests, Bytes: s.bytes, BudgetUsed: s.used, Limitation: limitation, Robots: s.robots.observed(), indexes: s.indexes,
+		Requests: s.requests, Bytes: s.bytes, BudgetUsed: s.used, Limitation: limitation, Robots: s.robots, indexes: s.indexes,
 	}
 	for _, n := range []struct {
 		when bool

@@ -43,7 +43,9 @@ var errLimit = errors.New("the scan reached its limit")
 
 // reader reads documents within the budget of a scan.
 type reader struct {
-	f            Fetcher
+	f Fetcher
+	// mayFollow reports whether a redirect may be followed to a document.
+	mayFollow    func(ctx context.Context, to *weburl.URL) bool
 	requests     int
 	bytes, used  int64
 	observations []report.Observation
@@ -53,6 +55,7 @@ type reader struct {
 // document is one document of a batch on its way through redirects.
 type document struct {
 	url     *weburl.URL // where it is asked for next
+	asked   bool        // by whoever wants the scan, not by a page
 	hops    int
 	limit   int64
 	started bool
@@ -86,7 +89,7 @@ func (r *reader) read(ctx context.Context, batch []*document) {
 		wg.Wait()
 		for _, documents := range byHost {
 			for _, d := range documents {
-				d.again = r.settle(d)
+				d.again = r.settle(ctx, d)
 			}
 		}
 		round = slices.DeleteFunc(slices.Clone(batch), func(d *document) bool {
@@ -122,7 +125,7 @@ func (r *reader) allot(round []*document) (byHost [][]*document) {
 }
 
 // settle books what came of a read and reports whether it goes on elsewhere.
-func (r *reader) settle(d *document) (again bool) {
+func (r *reader) settle(ctx context.Context, d *document) (again bool) {
 	if !d.started {
 		r.requests--
 		d.err, r.limited = errLimit, true
@@ -153,6 +156,9 @@ func (r *reader) settle(d *document) (again bool) {
 	next, err := follow(d.url, fe.Location)
 	if err == nil && d.hops == MaxRedirects {
 		err = fmt.Errorf("it redirects more than %d times; give the final address", MaxRedirects)
+	}
+	if err == nil && !d.asked && !r.mayFollow(ctx, next) {
+		err = errors.New("it redirects to " + next.Location() + ", which robots.txt does not allow")
 	}
 	if err != nil {
 		d.err = err

@@ -73,11 +73,18 @@ type Source struct {
 	Title        string               `json:"title,omitempty"`
 }
 
-// Robots is the reading of robots.txt. It counts neither in Requests nor in
-// Bytes of the report.
+// Robots is the reading of robots.txt for the first origin that needed it, from
+// where its redirects led to. It counts neither in Requests nor in Bytes of the
+// report.
 type Robots struct {
 	report.Observation
-	// Disallowed are the linked documents that were not read because of it.
+	// Also is the reading for the www or non-www counterpart of that origin,
+	// nil where no link or redirect led there.
+	Also *report.Observation `json:"also,omitempty"`
+	// Redirects counts those that were followed to reach either.
+	Redirects int `json:"redirects,omitempty"`
+	// Disallowed are the documents linked or redirected to that were not read
+	// because of it.
 	Disallowed []string `json:"disallowed"`
 }
 

@@ -1,121 +1,117 @@
 package discovery
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/temoto/robotstxt"
+	"net/http"
+	"slices"
 
 	"agentaudit/audit/report"
+	"agentaudit/audit/robots"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
 )
 
-// MaxRobots is the size of a robots.txt in bytes (RFC 9309, section 2.5).
-const MaxRobots = 500 << 10
+const (
+	// maxRobotsRedirects is how many redirects are followed to a robots.txt
+	// (RFC 9309, section 2.3.1.2).
+	maxRobotsRedirects = 5
+	// maxRobotsWork bounds what one scan spends on deciding, in the octets that
+	// [robots.Rules.Allows] counts: about a tenth of a second for the costliest
+	// rules there are, and a hundred times what honest ones need.
+	maxRobotsWork = 128 << 20
+)
 
-// maxWildcards bounds the rules with wildcards, in bytes: they become regular
-// expressions that are tried on every path.
-const maxWildcards = 16 << 10
-
-// robots is what a site's robots.txt asks for.
-type robots struct {
-	Robots
-	group    *robotstxt.Group // nil: all is allowed
-	disallow bool             // nothing is allowed
+// rules are what the robots.txt of one origin asks for.
+type rules struct {
+	observed  report.Observation
+	redirects int
+	list      *robots.Rules
+	// disallow is set where nothing may be read: the rules could not be.
+	disallow bool
 }
 
-func (r *robots) observed() *Robots {
-	if r == nil {
-		return nil
-	}
-	return &r.Robots
-}
+// published are the files of a publication, which are there for agents:
+// robots.txt has no say in them (pipeline specification, promise 4).
+var published = []string{"/agentic.json", "/agentic.txt", "/README.md", "/LISTING.md"}
 
-// allowed reports whether a linked document may be read. The rules are read
-// when they are first needed.
+// allowed reports whether a document that a page links to, or that an answer
+// redirects to, may be read. The rules of its origin are read when they are
+// first needed.
 func (s *scan) allowed(ctx context.Context, u *weburl.URL) bool {
-	if s.IgnoreRobots {
+	if s.IgnoreRobots || slices.Contains(published, u.Path()) {
 		return true
 	}
-	if s.robots == nil {
-		s.robots = s.readRobots(ctx)
+	r := s.rules[u.Origin()]
+	if r == nil {
+		r = readRobots(ctx, s.f, u, s.Agent)
+		s.rules[u.Origin()] = r
+		s.noteRobots(r)
 	}
-	r := s.robots
-	if !r.disallow && (r.group == nil || r.group.Test(u.Path())) {
-		return true
+	allowed := !r.disallow
+	if allowed {
+		var work int
+		allowed, work = r.list.Allows(u.Path())
+		if s.robotsWork += work; s.robotsWork > maxRobotsWork {
+			r.disallow, allowed = true, false
+			s.robots.Error = "its rules are too many and too intricate to be evaluated; nothing more is read"
+		}
 	}
-	r.Disallowed = append(r.Disallowed, u.Location())
-	return false
+	if at := u.Location(); !allowed && !slices.Contains(s.robots.Disallowed, at) {
+		s.robots.Disallowed = append(s.robots.Disallowed, at)
+	}
+	return allowed
 }
 
-// readRobots reads the rules once (RFC 9309, section 2.3.1): no such file
-// allows all, a file that cannot be reached nothing. A redirect is not
-// followed, as the scan has its limits; it counts as no such file.
-func (s *scan) readRobots(ctx context.Context) *robots {
-	r := &robots{Robots: Robots{Disallowed: []string{}}}
-	u, err := s.originURL.Resolve("/robots.txt")
-	if err != nil {
-		return r
+// noteRobots reports the reading of a robots.txt. There are two at most: a scan
+// goes to the site and its counterpart alone.
+func (s *scan) noteRobots(r *rules) {
+	if s.robots == nil {
+		s.robots = &Robots{Observation: r.observed, Disallowed: []string{}}
+	} else {
+		s.robots.Also = &r.observed
 	}
-	r.URL = u.Location()
-	answer, err := s.f.Fetch(ctx, fetch.Request{URL: u, Accept: "text/plain", MaxBytes: MaxRobots})
+	s.robots.Redirects += r.redirects
+}
+
+// readRobots reads the rules of an origin once (RFC 9309, section 2.3.1): no
+// such file allows all, a file that cannot be reached nothing. Redirects are
+// followed where those of other documents would be; one that leads elsewhere,
+// or one too many, counts as no such file.
+func readRobots(ctx context.Context, f Fetcher, of *weburl.URL, agent string) *rules {
+	r := &rules{list: &robots.Rules{}}
+	u, err := of.Resolve("/robots.txt")
 	if err != nil {
-		r.Error = err.Error()
-		r.disallow = true
-		if fe, ok := errors.AsType[*fetch.Error](err); ok {
-			r.Status, r.ContentType = fe.Status, fe.ContentType
-			r.disallow = fe.Kind != fetch.KindRedirect
-		}
-		return r
+		panic(fmt.Sprintf("discovery: %s has no robots.txt: %v", of, err)) // any https URL has one
 	}
-	r.Observation = report.Observation{URL: u.Location(), Status: answer.Status, ContentType: answer.ContentType, Bytes: &answer.Bytes}
-	switch {
-	case answer.Status >= 500 || answer.Status == 429:
-		r.disallow = true
-	case answer.Status == 200:
-		rules, err := rulesOf(answer.Body)
-		if err != nil {
-			r.Error, r.disallow = err.Error(), true
+	for ; ; r.redirects++ {
+		r.observed = report.Observation{URL: u.Location()}
+		answer, err := f.Fetch(ctx, fetch.Request{URL: u, Accept: "text/plain", MaxBytes: robots.MaxSize})
+		if err == nil {
+			r.observed.Status, r.observed.ContentType, r.observed.Bytes = answer.Status, answer.ContentType, &answer.Bytes
+			switch {
+			case answer.Status >= 500 || answer.Status == http.StatusTooManyRequests:
+				r.disallow = true
+			case answer.Status == http.StatusOK:
+				r.list = robots.Parse(answer.Body, agent)
+			}
 			return r
 		}
-		r.group = rules.FindGroup(s.Agent)
-	}
-	return r
-}
-
-// rulesOf parses the lines that say who is meant and what is allowed; nothing
-// else in the file can spoil them. More wildcards than any honest site needs
-// are an error.
-func rulesOf(body []byte) (*robotstxt.RobotsData, error) {
-	var kept bytes.Buffer
-	wildcards, begun := 0, false
-	for line := range bytes.Lines(bytes.ReplaceAll(bytes.TrimPrefix(body, []byte("\uFEFF")), []byte("\r"), []byte("\n"))) {
-		line, _, _ := strings.Cut(string(line), "#")
-		key, value, ok := strings.Cut(line, ":")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
-		switch {
-		case !ok:
-			continue
-		case key == "user-agent":
-			begun = true
-		case key == "allow" || key == "disallow":
-			if !begun {
-				continue
-			}
-			if strings.ContainsAny(strings.TrimRight(value, "*"), "*$") {
-				wildcards += len(value)
-			}
-		default:
-			continue
+		fe, ok := errors.AsType[*fetch.Error](err)
+		if ok {
+			r.observed.Status, r.observed.ContentType = fe.Status, fe.ContentType
 		}
-		fmt.Fprintf(&kept, "%s: %s\n", key, value)
+		if !ok || fe.Kind != fetch.KindRedirect {
+			r.observed.Error, r.disallow = err.Error(), true
+			return r
+		}
+		if u, err = follow(u, fe.Location); err == nil && r.redirects == maxRobotsRedirects {
+			err = fmt.Errorf("it redirects more than %d times", maxRobotsRedirects)
+		}
+		if err != nil {
+			r.observed.Error = err.Error()
+			return r
+		}
 	}
-	if wildcards > maxWildcards {
-		return nil, fmt.Errorf("it has more than %d bytes of rules with wildcards, which are not evaluated", maxWildcards)
-	}
-	return robotstxt.FromBytes(kept.Bytes())
 }

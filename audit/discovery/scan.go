@@ -46,7 +46,10 @@ type scan struct {
 
 	existing existing
 	contents map[string]api // OpenAPI documents by final URL, for bindings
-	robots   *robots
+
+	rules      map[string]*rules // by origin
+	robots     *Robots           // nil until rules were read
+	robotsWork int
 }
 
 // Scan scans a site from a start that is a site link ([weburl.ParseStart]).
@@ -64,7 +67,9 @@ func Scan(ctx context.Context, f Fetcher, start *weburl.URL, o Options) (*Report
 	s := &scan{
 		reader: reader{f: f}, Options: o, start: start,
 		known: map[string]*candidate{}, indexes: map[string][]profile.Operation{}, contents: map[string]api{},
+		rules: map[string]*rules{},
 	}
+	s.mayFollow = s.allowed
 	at := o.Now()
 	timed, cancel := context.WithTimeout(ctx, Budget)
 	defer cancel()
@@ -87,7 +92,7 @@ func (s *scan) first(ctx context.Context) error {
 	if err := weburl.CheckSiteLink(s.start); err != nil {
 		return err
 	}
-	d := &document{url: s.start}
+	d := &document{url: s.start, asked: true}
 	s.read(ctx, []*document{d})
 	fail := func(format string, args ...any) error {
 		return &Error{URL: s.start.Location(), Message: fmt.Sprintf(format, args...), Observations: s.sortedObservations(), Err: d.err}
@@ -210,7 +215,7 @@ func (s *scan) next(ctx context.Context) (batch []*candidate) {
 	for len(s.waiting) > 0 && len(batch) < room {
 		c := s.waiting[0]
 		s.waiting = s.waiting[1:]
-		if c.free || c.kind == profile.KindAgentic || s.allowed(ctx, c.url) {
+		if c.free || s.allowed(ctx, c.url) {
 			batch = append(batch, c)
 		}
 	}
