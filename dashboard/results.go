@@ -280,7 +280,7 @@ func total(b *store.Batch, f store.Filter, reasons []store.ReasonCount, checks [
 		}
 		return n
 	}
-	class := store.Filter{Batch: f.Batch, Check: store.CheckClass(f.Check), CheckStatus: f.CheckStatus}
+	class := store.Filter{Batch: f.Batch, Check: report.CheckClass(f.Check), CheckStatus: f.CheckStatus}
 	if f != class {
 		return -1
 	}

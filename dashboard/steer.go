@@ -93,7 +93,7 @@ func (s *Server) draftOf(ctx context.Context, id store.BatchID, form url.Values)
 	}
 	o.List = producer.List{Posted: []string{"results of " + string(id)}}
 	b, err := s.draft(ctx, newList{Name: old.Name, Options: o}, func(ctx context.Context, to store.BatchID) error {
-		c, err := producer.Copy(ctx, s.c.Store, f, s.c.Write, to)
+		c, err := producer.Copy(ctx, producer.Picked(ctx, s.c.Store, f), s.c.Write, to)
 		if err == nil && c.Lines == 0 {
 			return &HTTPError{Code: http.StatusConflict, Message: "This view shows nothing that could be audited again."}
 		}

@@ -164,7 +164,7 @@ func webAddress(u string) string {
 // shortCheck leaves out of a check's id what the site's own address says
 // already: resource:https://shop.example/guide of shop.example is resource:/guide.
 func shortCheck(id, target string) string {
-	class := store.CheckClass(id)
+	class := report.CheckClass(id)
 	if class == id {
 		return id
 	}

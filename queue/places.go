@@ -155,10 +155,20 @@ func (p *Places) Take(ctx context.Context, places []Place) (release func(), busy
 		}
 	}
 	if err != nil || busy != "" {
-		// Also what may have been taken without our hearing of it.
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		p.giveBack(undo, token, keys)
+		taken := keys // after an error also what may have been taken without our hearing of it
+		if err == nil {
+			taken = nil
+			for i, n := range got {
+				if n == 1 {
+					taken = append(taken, keys[i])
+				}
+			}
+		}
+		if len(taken) > 0 {
+			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			p.giveBack(undo, token, taken)
+		}
 		if err != nil {
 			err = fmt.Errorf("ask for a place: %w", err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"agentaudit/queue/queuetest"
 )
 
@@ -68,6 +70,64 @@ func TestPlacesAreSharedByProcesses(t *testing.T) {
 		t.Fatal(busy, err)
 	} else {
 		release()
+	}
+}
+
+// trips counts the round trips of a client.
+type trips struct{ n atomic.Int64 }
+
+func (c *trips) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		c.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// A refusal costs one question, and a second word only where something was
+// taken that has to be given back.
+func TestRefusalsCostOneRoundTrip(t *testing.T) {
+	a, b, _ := twoPlaces(t, PlaceLease)
+	host, addr := Place{"host a.example", 1}, Place{"addr 203.0.113.1", 2}
+	first, busy, _ := take(t, a, host)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	defer first()
+	warm, busy, _ := take(t, b, Place{"host b.example", 1}) // to connect takes some, too
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	warm()
+	c := &trips{}
+	b.redis.AddHook(c)
+	for _, q := range []struct {
+		places []Place
+		want   int64
+	}{{[]Place{host}, 1}, {[]Place{host, addr}, 2}} {
+		before := c.n.Load()
+		if _, busy, _ := take(t, b, q.places...); busy != host.Key {
+			t.Fatalf("%q is busy", busy)
+		}
+		if n := c.n.Load() - before; n != q.want {
+			t.Errorf("%v: %d round trips, want %d", q.places, n, q.want)
+		}
+	}
+	// What was taken is free again.
+	for range 2 {
+		release, busy, _ := take(t, b, addr)
+		if busy != "" {
+			t.Fatalf("%s was not given back", busy)
+		}
+		defer release()
 	}
 }
 

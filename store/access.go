@@ -114,7 +114,7 @@ func (s *Store) NewToken(ctx context.Context, v Token) (secret string, _ *Token,
 	v.Name, v.CreatedBy = text(v.Name), text(v.CreatedBy)
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO tokens (id, hash, name, scope, created_by, created_at, expires_at, used_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, v.ID, secretHash(secret), v.Name, string(v.Scope), v.CreatedBy, v.CreatedAt.UnixMilli(), unixMilli(v.ExpiresAt))
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`, v.ID, secretHash(secret), v.Name, string(v.Scope), v.CreatedBy, v.CreatedAt.UnixMilli(), stamp(v.ExpiresAt))
 		return err
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) TokenOf(ctx context.Context, secret string) (*Token, error) {
 		return nil, fmt.Errorf("read a token: %w", explain(err))
 	}
 	// A write for each request would cost more than the request.
-	if hour := now - now%time.Hour.Milliseconds(); s.write != nil && hour > unixMilli(v.UsedAt) {
+	if hour := now - now%time.Hour.Milliseconds(); s.write != nil && hour > stamp(v.UsedAt) {
 		err := s.inTx(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE tokens SET used_at = $1 WHERE id = $2`, hour, v.ID)
 			return err
@@ -191,7 +191,7 @@ func (s *Store) NewShare(ctx context.Context, v Share) (secret string, _ *Share,
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO shares (id, hash, batch, run, query, created_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, v.ID, secretHash(secret), string(v.Batch), string(v.Run), text(v.Query), v.CreatedBy, v.CreatedAt.UnixMilli(), unixMilli(v.ExpiresAt))
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, v.ID, secretHash(secret), string(v.Batch), string(v.Run), text(v.Query), v.CreatedBy, v.CreatedAt.UnixMilli(), stamp(v.ExpiresAt))
 		return err
 	})
 	if err != nil {
@@ -239,11 +239,4 @@ func (s *Store) deleteOne(ctx context.Context, what, query, key string, must boo
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
-}
-
-func unixMilli(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }

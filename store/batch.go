@@ -105,7 +105,7 @@ type AgentsCount struct {
 }
 
 // CheckCount is how often a check fails or warns in a batch. Check is the
-// class of the id ([CheckClass]).
+// class of the id ([report.CheckClass]).
 type CheckCount struct {
 	Check  string        `json:"check"`
 	Status report.Status `json:"status"`

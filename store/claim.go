@@ -32,6 +32,9 @@ type Claim struct {
 	token    int64
 	reopened bool
 	ended    atomic.Bool
+	// unsure says that it is not known whether FinishRun has written: the
+	// database went away meanwhile.
+	unsure atomic.Bool
 }
 
 const (

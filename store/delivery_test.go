@@ -15,11 +15,7 @@ import (
 func testDeliveries(t *testing.T, open opener) {
 	clock := storetest.NewClock()
 	s := open(t, store.Options{Now: clock.Now})
-	batch := func(outcome report.Outcome) {
-		clock.Add(time.Second)
-		id := beginListing(t, s, "https://dir.example/api")
-		addListings(t, s, id, "{}", listing("1", "https://a.example"), listing("2", "https://b.example"))
-		must[*store.Batch](t)(s.SealBatch(t.Context(), id))
+	audit := func(outcome report.Outcome) {
 		for _, d := range must[[]store.Due](t)(s.TakeDue(t.Context(), store.ClassSmall, 10)) {
 			claim := must[*store.Claim](t)(s.ClaimRun(t.Context(), d.Run, "w", time.Minute))
 			o := report.OutcomeFailed
@@ -30,6 +26,14 @@ func testDeliveries(t *testing.T, open opener) {
 				t.Fatal(err)
 			}
 		}
+	}
+	var id store.BatchID
+	batch := func(outcome report.Outcome) {
+		clock.Add(time.Second)
+		id = beginListing(t, s, "https://dir.example/api")
+		addListings(t, s, id, "{}", listing("1", "https://a.example"), listing("2", "https://b.example"))
+		must[*store.Batch](t)(s.SealBatch(t.Context(), id))
+		audit(outcome)
 	}
 	plan := func() (made int64) {
 		for {
@@ -72,5 +76,12 @@ func testDeliveries(t *testing.T, open opener) {
 		if got := must[[]store.Delivery](t)(s.Deliveries(t.Context(), state, 0, 10)); len(got) != want {
 			t.Errorf("state %q: %+v", state, got)
 		}
+	}
+	// What is audited again is told again where it is another outcome.
+	if n := must[int64](t)(s.RetryBatch(t.Context(), id, store.Selection{})); n != 2 {
+		t.Fatalf("%d runs are audited again", n)
+	}
+	if audit(report.OutcomePartial); plan() != 1 || plan() != 0 {
+		t.Error("want the one outcome that is another after the retry")
 	}
 }

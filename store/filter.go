@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentaudit/audit/report"
 )
 
 // facet is one criterion of a filter that an index can find entries by.
@@ -83,7 +85,7 @@ func facetsOf(f Filter) []facet {
 		}
 	}
 	if f.Check != "" {
-		class := CheckClass(f.Check)
+		class := report.CheckClass(f.Check)
 		all = append(all, facet{table: "entry_checks", columns: []string{"check_class"}, values: []string{class}, counted: kindCheck, name: class, sub: string(f.CheckStatus)})
 	}
 	if f.Reason != "" {
@@ -115,7 +117,7 @@ func (s *Store) entriesOf(ctx context.Context, batch int64, x *facet) (n int64, 
 // at all: there are few, or each of them is a row.
 func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position, error) {
 	// narrowed says that more is asked than the facets can tell.
-	narrowed := v.f.Agents != "" || v.f.CheckStatus != "" || CheckClass(v.f.Check) != v.f.Check
+	narrowed := v.f.Agents != "" || v.f.CheckStatus != "" || report.CheckClass(v.f.Check) != v.f.Check
 	bounded := false
 	switch {
 	case v.run != 0:

@@ -20,6 +20,7 @@ const (
 		attempts = excluded.attempts, started_at = excluded.started_at, finished_at = excluded.finished_at, rules = excluded.rules`
 	sqlReport = `INSERT INTO reports (batch, run, enc, body) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (batch, run) DO UPDATE SET enc = excluded.enc, body = excluded.body`
+	sqlWritten    = `SELECT state = 'done' AND token = $3 FROM runs WHERE batch = $1 AND n = $2`
 	sqlEntryCheck = `INSERT INTO entry_checks (batch, check_class, entry, status) VALUES ($1, $2, $3, $4)`
 )
 
@@ -50,7 +51,7 @@ func verdictsOf(r *report.Report) verdicts {
 			} else {
 				v.warning = append(v.warning, c.ID)
 			}
-			if k := (checkKey{CheckClass(c.ID), c.Status}); !class[k] {
+			if k := (checkKey{report.CheckClass(c.ID), c.Status}); !class[k] {
 				class[k] = true
 				v.classes = append(v.classes, k)
 			}
@@ -62,7 +63,9 @@ func verdictsOf(r *report.Report) verdicts {
 // FinishRun writes the final result of a run: its row for every entry, the
 // documents, the counters and the site, all or nothing, and finishes the batch
 // with its last run. It returns when that is committed. The error is
-// [ErrStale] if the claim was overtaken; then nothing was written.
+// [ErrStale] if the claim was overtaken; then nothing was written. After
+// [ErrUnavailable] the same call can be made again: if the result was written
+// after all, that is success.
 func (s *Store) FinishRun(ctx context.Context, c *Claim, r *report.Result) error {
 	if s.group == nil {
 		return ErrReadOnly
@@ -78,6 +81,9 @@ func (s *Store) FinishRun(ctx context.Context, c *Claim, r *report.Result) error
 	defer c.end(s.group)
 	f := &finish{Claim: c, Result: r, packed: p, verdicts: verdictsOf(r.Report), site: siteKey(c.Target)}
 	if err := s.group.do(ctx, &groupOp{batch: c.batch, n: c.n, first: f.close, then: f.write}); err != nil {
+		if errors.Is(err, ErrUnavailable) {
+			c.unsure.Store(true)
+		}
 		return fmt.Errorf("finish: %w", err)
 	}
 	return nil
@@ -91,6 +97,7 @@ type finish struct {
 	verdicts
 	site    []byte
 	closed  bool
+	written bool // by an earlier call
 	entries []int64
 }
 
@@ -101,6 +108,14 @@ func (f *finish) close(t *groupTx) error {
 	if err != nil {
 		return err
 	}
+	f.written = false
+	if f.unsure.Load() {
+		// Nobody but the holder of the claim's token writes done.
+		err := t.ask(sqlWritten, func(scan func(...any) error) error { return scan(&f.written) }, f.batch, f.n, f.token)
+		if err != nil {
+			return err
+		}
+	}
 	return t.ask(sqlEntries, func(scan func(...any) error) error {
 		var n int64
 		err := scan(&n)
@@ -110,7 +125,11 @@ func (f *finish) close(t *groupTx) error {
 }
 
 func (f *finish) write(t *groupTx) error {
-	if !f.closed {
+	switch {
+	case f.closed:
+	case f.written:
+		return nil
+	default:
 		return stale(f.Run, "it is in other hands")
 	}
 	for _, e := range f.entries {

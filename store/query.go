@@ -155,7 +155,7 @@ func (q *pageQuery) filterCheck(f Filter, batch, c string) {
 		q.and(`(` + c + `.status = 'fail' OR NOT EXISTS (SELECT 1 FROM entry_checks d WHERE d.batch = ` + batch +
 			` AND d.check_class = ` + c + `.check_class AND d.entry = ` + c + `.entry AND d.status = 'fail'))`)
 	}
-	if CheckClass(f.Check) == f.Check {
+	if report.CheckClass(f.Check) == f.Check {
 		return
 	}
 	// One of many ids of its class: it stands in the lists of the result.

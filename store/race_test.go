@@ -155,7 +155,7 @@ func wantConsistent(t *testing.T, s *store.Store, id store.BatchID) {
 		if r.Outcome != store.Cancelled {
 			reasons[r.Reason]++
 			for _, check := range r.Failing {
-				checks[store.CheckClass(check)]++
+				checks[report.CheckClass(check)]++
 			}
 		}
 		return nil

@@ -148,7 +148,7 @@ func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, lim
 
 // rows runs a page query; it returns the position of each row beside it.
 func (s *Store) rows(ctx context.Context, b *Batch, q *pageQuery, limit int) ([]Row, []position, error) {
-	columns := `x.entry, x.run, x.outcome, x.reason, ` + q.found + `, e.source, e.line, e.input, e.ref, e.label, e.tags, r.target, r.readme, r.attempt,
+	columns := `x.entry, x.run, x.outcome, x.reason, ` + q.found + `, e.source, e.line, e.input, e.ref, e.label, e.tags, e.notes, r.target, r.readme, r.attempt,
 		coalesce(s.detail, ''), coalesce(s.valid, false), coalesce(s.publication, ''), coalesce(s.text_index, ''), coalesce(s.readme, ''),
 		coalesce(s.agents, ''), coalesce(s.failing, '[]'), coalesce(s.warning, '[]'), coalesce(s.started_at, 0), coalesce(s.finished_at, 0)`
 	if q.full {
@@ -166,10 +166,10 @@ func (s *Store) rows(ctx context.Context, b *Batch, q *pageQuery, limit int) ([]
 	list, err := collect(ctx, s.read, query, q.args, func(r *sql.Rows, v *found) error {
 		var run, started, finished int64
 		var source int
-		var tags, failing, warning string
+		var tags, notes, failing, warning string
 		var enc sql.NullInt64
 		var body []byte
-		dest := []any{&v.Entry, &run, &v.Outcome, &v.Reason, &v.word, &source, &v.Line, &v.Input, &v.ID, &v.Label, &tags, &v.Target, &v.ReadmeURL, &v.Attempts,
+		dest := []any{&v.Entry, &run, &v.Outcome, &v.Reason, &v.word, &source, &v.Line, &v.Input, &v.ID, &v.Label, &tags, &notes, &v.Target, &v.ReadmeURL, &v.Attempts,
 			&v.Detail, &v.Valid, &v.Publication, &v.TextIndex, &v.Readme, &v.Agents, &failing, &warning, &started, &finished}
 		if q.full {
 			dest = append(dest, &enc, &body)
@@ -179,10 +179,11 @@ func (s *Store) rows(ctx context.Context, b *Batch, q *pageQuery, limit int) ([]
 		}
 		v.Batch, v.Run, v.Source = b.ID, runID(batch, run), sourceName(b.Sources, source)
 		v.StartedAt, v.FinishedAt, v.DurationMs = instant(started), instant(finished), finished-started
-		var errs [3]error
+		var errs [4]error
 		v.Tags, errs[0] = decodeList(tags)
 		v.Failing, errs[1] = decodeList(failing)
 		v.Warning, errs[2] = decodeList(warning)
+		v.Notes, errs[3] = decodeList(notes)
 		if err := errors.Join(errs[:]...); err != nil || !enc.Valid {
 			return err
 		}

@@ -49,7 +49,9 @@ func (s *Store) DropReports(ctx context.Context, keep Retention) (dropped int64,
 			LEFT JOIN results r ON r.batch = p.batch AND r.run = p.run ORDER BY p.batch, p.run`,
 			[]any{at.batch, at.run, before, last - 1, dropChunk}, func(r *sql.Rows, k *key) error { return r.Scan(&k.batch, &k.run, &k.drop) })
 		if err == nil && len(keys) > 0 {
+			var here int64
 			err = s.inTx(ctx, func(tx *sql.Tx) error {
+				here = 0
 				for _, k := range keys {
 					if !k.drop {
 						continue
@@ -64,10 +66,13 @@ func (s *Store) DropReports(ctx context.Context, keep Retention) (dropped int64,
 					if err != nil {
 						return err
 					}
-					dropped += n
+					here += n
 				}
 				return nil
 			})
+			if err == nil {
+				dropped += here
+			}
 		}
 		if err != nil {
 			return dropped, fmt.Errorf("drop old reports: %w", explain(err))

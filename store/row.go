@@ -42,10 +42,12 @@ type Row struct {
 
 	// Run is the run that the entry shares with others of the same target.
 	// Source is the name of the list, ReadmeURL what it gave as the address of
-	// the README, "" for nothing. None of them is part of the JSON row.
+	// the README, "" for nothing; Notes say what was done to the text before it
+	// was read. None of them is part of the JSON row.
 	Run       RunID
 	Source    string
 	ReadmeURL string
+	Notes     []string
 	// Parts are the documents behind the row, nil if they were not asked for.
 	Parts *Parts
 }
@@ -134,7 +136,7 @@ type Filter struct {
 	Outcome report.Outcome
 	Reason  report.Reason
 	// Check is the id of a check that fails or warns, or the class of such ids
-	// ([CheckClass]): "api" finds api:/a.json and all its like.
+	// ([report.CheckClass]): "api" finds api:/a.json and all its like.
 	Check string
 	// CheckStatus narrows Check to failing or warning ones.
 	CheckStatus report.Status
@@ -183,11 +185,6 @@ type Page struct {
 	// fewer rows than asked for need not be the last ([Store.Results]).
 	Next string
 }
-
-// CheckClass is the part of a check's id that is the same for all sites: "api"
-// for api:/openapi.json, "resource" for resource:https://site.example/llms.txt,
-// and the whole id for others. Counters and filters go by it.
-func CheckClass(id string) string { return report.CheckClass(id) }
 
 // Site is a target over time.
 type Site struct {

@@ -186,6 +186,10 @@ func (t *groupTx) reopen(batch int64, sel Selection) (int64, error) {
 			return 0, err
 		}
 	}
+	// The new outcomes are told, too, where they differ from those told before.
+	if _, err := t.exec(`UPDATE listing_sources SET told = 0 WHERE batch = $1`, batch); err != nil {
+		return 0, err
+	}
 	_, err = t.exec(`UPDATE batches SET open_runs = open_runs + $1, finished_at = 0,
 		note  = CASE WHEN state = 'paused' THEN note ELSE '' END,
 		state = CASE WHEN state = 'paused' THEN 'paused' WHEN started_at > 0 THEN 'running' ELSE 'queued' END

@@ -99,8 +99,8 @@ func bindingProblem(a api, actions []profile.ActionItem) string {
 // site makes a site profile of what was found, small enough to be written.
 func (s *scan) site(sources []Source) (p *profile.Site, notes []string) {
 	host := cutText(s.originURL.Hostname(), profile.MaxNameLength)
-	p = &profile.Site{Origin: s.origin, HasSchema: true, Name: orElse(s.name, orElse(s.titleOfAPI, host))}
-	p.Description = orElse(orElse(s.description, s.descriptionOfAPI), "Public pages, documentation and interfaces of "+p.Name+".")
+	p = &profile.Site{Origin: s.origin, HasSchema: true, Name: cmp.Or(s.name, s.titleOfAPI, host)}
+	p.Description = cmp.Or(s.description, s.descriptionOfAPI, "Public pages, documentation and interfaces of "+p.Name+".")
 	for _, r := range sources {
 		p.Resources = append(p.Resources, profile.Resource{Kind: r.Kind, URL: r.URL, Source: r.Source, Availability: r.Availability, Title: r.Title})
 	}

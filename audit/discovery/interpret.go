@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -118,7 +119,7 @@ func (s *scan) interpret(c *content, taken *candidate, first bool) {
 		s.name = cutText(strings.TrimSpace(siteName(p.title)), profile.MaxNameLength)
 		s.description = p.description
 	}
-	found := Source{Kind: kind, URL: c.at.Location(), Source: c.at.Location(), Title: orElse(p.title, taken.title)}
+	found := Source{Kind: kind, URL: c.at.Location(), Source: c.at.Location(), Title: cmp.Or(p.title, taken.title)}
 	if taken.linked {
 		found.Source = taken.source
 	}
@@ -139,13 +140,6 @@ const actionVersion = "1.0.0"
 func isText(n *jsontree.Node) bool { return isKind(n, jsontree.String) }
 
 func isKind(n *jsontree.Node, k jsontree.Kind) bool { return n != nil && n.Kind == k }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
 
 // openapi is the OpenAPI 3 document that the content is, or nil.
 func (c *content) openapi() *openapi.Document {
@@ -168,8 +162,8 @@ func (s *scan) index(at *weburl.URL, d *openapi.Document) {
 	}
 	url := at.Location()
 	s.indexes[url] = all
-	s.titleOfAPI = orElse(s.titleOfAPI, cleanJSON(d.T.Info.Title, profile.MaxNameLength))
-	s.descriptionOfAPI = orElse(s.descriptionOfAPI, cleanJSON(d.T.Info.Description, profile.MaxDescriptionLength))
+	s.titleOfAPI = cmp.Or(s.titleOfAPI, cleanJSON(d.T.Info.Title, profile.MaxNameLength))
+	s.descriptionOfAPI = cmp.Or(s.descriptionOfAPI, cleanJSON(d.T.Info.Description, profile.MaxDescriptionLength))
 	if len(all) > profile.MaxOperations {
 		all, s.cutAPIs = all[:profile.MaxOperations:profile.MaxOperations], true
 	}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -179,7 +180,7 @@ func (m *markdown) End() error {
 // code is a code span, in which nothing is markup. White space is folded, and
 // the fence is longer than every row of backticks inside.
 func code(s string) string {
-	s = orElse(cut(publication.Plain(s)), "(nothing)")
+	s = cmp.Or(cut(publication.Plain(s)), "(nothing)")
 	longest, row := 0, 0
 	for _, r := range s {
 		if row++; r != '`' {

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -138,7 +139,7 @@ func (s *sarif) begin() error {
 func (s *sarif) unchecked(e *Entry) {
 	s.run.Unchecked++
 	if len(s.notes) < maxNotifications {
-		text := fmt.Sprintf("No verdict about the site (%s): %s", e.Outcome, orElse(e.Detail, "it was not audited"))
+		text := fmt.Sprintf("No verdict about the site (%s): %s", e.Outcome, cmp.Or(e.Detail, "it was not audited"))
 		s.notes = append(s.notes, sarifNotification{"warning", sarifText(text), []sarifLocation{located(e.Target, 0, 0)}})
 	}
 }
@@ -186,7 +187,7 @@ func (s *sarif) rule(f Finding) int {
 			helpURL = r.HelpURL // of the class, not of the first that came
 		}
 	}
-	words = orElse(words, orElse(f.Label, f.Rule))
+	words = cmp.Or(words, f.Label, f.Rule)
 	s.index[f.Rule] = len(s.rules)
 	s.rules = append(s.rules, sarifRule{f.Rule, sarifText(words), sarifText(words + ". More: " + helpURL), helpURL})
 	return len(s.rules) - 1
@@ -269,11 +270,4 @@ func compact(v any) (string, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package publication
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -53,9 +54,9 @@ func describe(p profile.Profile, at *weburl.URL) *subject {
 }
 
 func (s *subject) describeSite(p *profile.Site) {
-	s.name = orElse(markdown(p.Name), markdown(s.at.Hostname()))
-	s.short = orElse(markdown(cut(plain(p.Description), 160)), s.name+" on the web.")
-	s.full = orElse(markdown(p.Description), s.short)
+	s.name = cmp.Or(markdown(p.Name), markdown(s.at.Hostname()))
+	s.short = cmp.Or(markdown(cut(plain(p.Description), 160)), s.name+" on the web.")
+	s.full = cmp.Or(markdown(p.Description), s.short)
 	for _, r := range p.Resources {
 		if r.Kind == profile.KindWebsite && s.website == "" {
 			s.website = link(r.Title, r.Link)
@@ -74,7 +75,7 @@ func (s *subject) describeAction(p *profile.Action) {
 	items := make([]string, len(p.Actions))
 	for i, a := range p.Actions {
 		ids[i] = a.ID
-		items[i] = "- " + orElse(markdown(a.ID), "action") + ": " + orElse(markdown(a.Description), "no description")
+		items[i] = "- " + cmp.Or(markdown(a.ID), "action") + ": " + cmp.Or(markdown(a.Description), "no description")
 	}
 	s.full = fmt.Sprintf("This service describes %s that agents can submit, track and verify: %s.",
 		count(len(ids), "action", "actions"), markdown(cut(strings.Join(ids, ", "), 300)))
@@ -183,13 +184,6 @@ func compose(head string, sections []section, tail string) string {
 	}
 	b.WriteString(tail)
 	return b.String()
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func count(n int, one, many string) string {

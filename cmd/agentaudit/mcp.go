@@ -214,8 +214,9 @@ func (k *keeper) auditOwn(ctx context.Context, st *store.Store, tick <-chan time
 		open, err := k.openBatches(ctx, st)
 		if err != nil || !open {
 			stop()
-			err = errors.Join(err, <-ended)
-			k.cfg.log.Info("all submitted batches are audited", "err", err)
+			if err = errors.Join(err, <-ended); err == nil && ctx.Err() == nil {
+				k.cfg.log.Info("all submitted batches are audited")
+			}
 			return err
 		}
 	}

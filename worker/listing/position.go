@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -149,7 +150,7 @@ func (p position) after(g page, at int64, known []bool) (position, error) {
 		return n.end("the next page is the same again; this was taken for the end"), nil
 	}
 	if p.Pages == 1 && g.sum == p.First && g.count > 0 && !complete {
-		return n, &errFirstAgain{orElse(p.Param, "the next page"), orElse(p.Value, p.URL)}
+		return n, &errFirstAgain{cmp.Or(p.Param, "the next page"), cmp.Or(p.Value, p.URL)}
 	}
 	if n.Stale >= maxStale || complete && fresh == 0 {
 		return n.end("its pages bring nothing new any more; this was taken for the end"), nil
@@ -172,11 +173,4 @@ func (p position) end(note string) position {
 		p.Note = strings.TrimPrefix(p.Note+"; ", "; ") + fmt.Sprintf("the API speaks of %d listings, %d were found", p.Total, p.Fresh)
 	}
 	return p
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,11 +76,12 @@ func (t *tools) submit(ctx context.Context, in submitInput) (*submitOutput, erro
 	if err != nil {
 		return nil, t.ours(ctx, err)
 	}
-	if _, err = producer.Fill(ctx, st, b.ID, inputs, sitelist.Options{}, nil); err == nil {
-		b, err = st.SealBatch(ctx, b.ID)
+	id := b.ID
+	if _, err = producer.Fill(ctx, st, id, inputs, sitelist.Options{}, nil); err == nil {
+		b, err = st.SealBatch(ctx, id)
 	}
 	if err != nil {
-		dropErr := producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its list could not be read")
+		dropErr := producer.Drop(context.WithoutCancel(ctx), st, id, "its list could not be read")
 		if bad, ok := errors.AsType[*producer.ListError](err); ok && dropErr == nil {
 			return nil, fmt.Errorf("nothing was submitted: %w", bad)
 		}
@@ -87,7 +89,7 @@ func (t *tools) submit(ctx context.Context, in submitInput) (*submitOutput, erro
 	}
 	out := &submitOutput{
 		Batch: b.ID, State: b.State, Entries: b.Entries, Duplicates: b.Duplicates, Rejected: b.Rejected,
-		Next: orElse(t.Working, "Workers audit it.") + " Call batch_status with this batch to see how far it is, then list_results.",
+		Next: cmp.Or(t.Working, "Workers audit it.") + " Call batch_status with this batch to see how far it is, then list_results.",
 	}
 	lines, err := st.RejectedLines(ctx, b.ID, 0, maxRejected)
 	if err != nil {

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"agentaudit/audit/report"
 	"agentaudit/fetch/fakenet"
+	"agentaudit/store"
 	"agentaudit/worker/mcp"
 )
 
@@ -288,6 +290,33 @@ func TestOwnFault(t *testing.T) {
 			t.Errorf("%s: %s", c.name, got)
 		}
 		call[any](t, s, "get_agentic_spec", nil)
+	}
+}
+
+// unsealed is a store that goes away at the end of an intake.
+type unsealed struct{ mcp.Store }
+
+func (unsealed) SealBatch(context.Context, store.BatchID) (*store.Batch, error) {
+	return nil, errors.New("the database is gone")
+}
+
+// A list that cannot be completed leaves no open batch behind.
+func TestIntakeThatDoesNotEnd(t *testing.T) {
+	w := newWorld(t)
+	open := w.config.Open
+	w.config.Open = func(ctx context.Context, write bool) (mcp.Store, func(), error) {
+		st, done, err := open(ctx, write)
+		if write {
+			st = unsealed{st}
+		}
+		return st, done, err
+	}
+	s := connections[0].connect(t, w.config, full)
+	if got := refused(t, s, "submit_batch", map[string]any{"urls": []string{"shop.example"}}); !strings.Contains(got, "the database is gone") {
+		t.Errorf("it says %s", got)
+	}
+	if got := call[struct{ State store.BatchState }](t, s, "batch_status", map[string]any{"batch": "latest"}); got.State != store.StateCancelled {
+		t.Errorf("the batch is %s", got.State)
 	}
 }
 

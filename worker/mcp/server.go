@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func newTools(c Config) (*tools, error) {
 }
 
 func (t *tools) server(write bool) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "agentaudit", Title: "agentaudit", Version: orElse(t.Version, "unknown")},
+	s := sdk.NewServer(&sdk.Implementation{Name: "agentaudit", Title: "agentaudit", Version: cmp.Or(t.Version, "unknown")},
 		&sdk.ServerOptions{Instructions: instructions, Logger: sdkLog(t.Log), Capabilities: &sdk.ServerCapabilities{},
 			// What a caller may do depends on the token.
 			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
@@ -208,13 +209,6 @@ func (t *tools) ours(ctx context.Context, err error) error {
 	}
 	t.Log.ErrorContext(ctx, "a tool failed", "err", err)
 	return fmt.Errorf("this could not be done, and it is not your fault: %w; try again, and see agentaudit's log if it goes on", err)
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // Serve serves one client over a pair of pipes, as standard input and output

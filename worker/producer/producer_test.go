@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"agentaudit/audit"
+	"agentaudit/audit/report"
 	"agentaudit/audit/sitelist"
 	"agentaudit/store"
 	"agentaudit/store/storetest"
@@ -178,6 +181,46 @@ func TestOnlyWhatIsAFileCanBeReadAgain(t *testing.T) {
 	} {
 		if got := c.list.Rereadable(); got != c.want {
 			t.Errorf("%+v: %t", c.list, got)
+		}
+	}
+}
+
+// What a list said of its sites, and what was done to its texts, goes along
+// into a copy, whichever way its lines are chosen.
+func TestCopiesKeepWhatTheListSaid(t *testing.T) {
+	st, clock := storetest.New(t)
+	old := newBatch(t, st, "list.csv")
+	line := store.Line{Number: 7, Input: "one\u00ad.example", Target: "https://one.example/agentic.json", Readme: "https://docs.example/README.md", ID: "1", Label: "One", Tags: []string{"a", "b"}, Notes: []string{"invisible characters were removed"}}
+	if _, err := st.AddLines(t.Context(), old, []store.Line{line}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.SealBatch(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	due, err := st.TakeDue(t.Context(), store.ClassSmall, 1)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%v due, %v", due, err)
+	}
+	claim, err := st.ClaimRun(t.Context(), due[0].Run, "test", time.Minute)
+	if err == nil {
+		err = st.FinishRun(t.Context(), claim, storetest.Result(line.Target, report.OutcomeFailed, report.ReasonMissingProfile, clock.Now()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, lines := range map[string]iter.Seq2[store.Line, error]{
+		"all":    producer.Entries(t.Context(), st, old),
+		"picked": producer.Picked(t.Context(), st, store.Filter{Batch: old, Outcome: report.OutcomeFailed}),
+	} {
+		id := newBatch(t, st, name)
+		c, err := producer.Copy(t.Context(), lines, st, id)
+		if err != nil || c.Entries != 1 {
+			t.Fatalf("%s: %+v, %v", name, c, err)
+		}
+		got, err := st.Entries(t.Context(), id, 0, 10)
+		want := store.Entry{N: 1, Source: name, Line: 7, Input: line.Input, Target: line.Target, Readme: line.Readme, ID: "1", Label: "One", Tags: line.Tags, Notes: line.Notes}
+		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -21,13 +22,13 @@ import (
 type Store interface {
 	producer.Intaker
 	producer.Dropper
+	producer.Lister
 	listing.Store
 	DueSchedules(ctx context.Context) ([]store.Schedule, error)
 	Fire(ctx context.Context, f *store.Firing) (*store.Batch, error)
 	RenewFiring(ctx context.Context, f *store.Firing) error
 	ReleaseFiring(ctx context.Context, f *store.Firing) error
 	EndFiring(ctx context.Context, f *store.Firing, trouble string) error
-	Entries(ctx context.Context, id store.BatchID, after int64, limit int) ([]store.Entry, error)
 	SpreadRuns(ctx context.Context, id store.BatchID, over time.Duration) error
 	SealBatch(ctx context.Context, id store.BatchID) (*store.Batch, error)
 }
@@ -229,8 +230,11 @@ func (s *Scheduler) hold(ctx context.Context, f *store.Firing) (held context.Con
 				return
 			case <-t.C:
 			}
-			if err := s.c.Store.RenewFiring(held, f); errors.Is(err, store.ErrStale) {
+			switch err := s.c.Store.RenewFiring(held, f); {
+			case errors.Is(err, store.ErrStale):
 				end(err)
+			case err != nil && held.Err() == nil:
+				s.c.Log.WarnContext(ctx, "a firing could not be held on to; others may begin it anew", "schedule", f.Schedule.Name, "err", err)
 			}
 		}
 	}()
@@ -245,7 +249,8 @@ var errSource = errors.New("the batch of the schedule cannot be read")
 
 func (s *Scheduler) read(ctx context.Context, v *store.Schedule, b *store.Batch) error {
 	if v.Batch != "" {
-		return s.copyEntries(ctx, v.Batch, b.ID)
+		_, err := producer.Copy(ctx, s.sitesOf(ctx, v.Batch), s.c.Store, b.ID)
+		return err
 	}
 	var o producer.Options
 	if err := json.Unmarshal(v.Options, &o); err != nil {
@@ -276,25 +281,17 @@ func (s *Scheduler) listing(ctx context.Context, l producer.List, id store.Batch
 	return err
 }
 
-// copyEntries takes the sites of one batch into another, with all that their
-// list said of them.
-func (s *Scheduler) copyEntries(ctx context.Context, from, to store.BatchID) error {
-	const atOnce = 2000
-	for after := int64(0); ; {
-		entries, err := s.c.Store.Entries(ctx, from, after, atOnce)
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("%w: %w", errSource, err)
+// sitesOf are the lines of the batch that a schedule goes by; one that is not
+// there is errSource.
+func (s *Scheduler) sitesOf(ctx context.Context, id store.BatchID) iter.Seq2[store.Line, error] {
+	return func(yield func(store.Line, error) bool) {
+		for line, err := range producer.Entries(ctx, s.c.Store, id) {
+			if errors.Is(err, store.ErrNotFound) {
+				err = fmt.Errorf("%w: %w", errSource, err)
+			}
+			if !yield(line, err) {
+				return
+			}
 		}
-		if err != nil || len(entries) == 0 {
-			return err
-		}
-		lines := make([]store.Line, len(entries))
-		for i, e := range entries {
-			lines[i] = store.Line{Number: e.Line, Input: e.Input, Target: e.Target, Readme: e.Readme, ID: e.ID, Label: e.Label, Tags: e.Tags, Notes: e.Notes}
-		}
-		if _, err := s.c.Store.AddLines(ctx, to, lines); err != nil {
-			return err
-		}
-		after = entries[len(entries)-1].N
 	}
 }

@@ -3,8 +3,9 @@
 //
 // What is to be told, and what came of it, is in the store, so that nothing is
 // told twice on purpose and nothing is lost by a kill; a receiver can still get
-// a message twice (its answer was lost) and tells by Agentaudit-Delivery. The
-// messages go to an address of the operator's own and never to audited sites;
+// a message twice (its answer was lost) and tells by Agentaudit-Delivery. They
+// come in no order: of two about one listing, checkedAt says which is the later.
+// The messages go to an address of the operator's own and never to audited sites;
 // this is the one place outside package fetch that sends anything.
 package writeback
 
@@ -23,6 +24,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"agentaudit/store"
@@ -45,11 +47,12 @@ const ShortestSecret = 16
 // the attempts.
 var Delays = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
 
-// lease is longer than any attempt takes.
+// What is taken is sent side by side, so that all of it has ended long before
+// the lease has, however slow a receiver is.
 const (
 	timeout = 15 * time.Second
 	lease   = time.Minute
-	perTake = 20
+	perTake = 8
 )
 
 // Store is what a sender needs of the store; *store.Store is one.
@@ -146,12 +149,26 @@ func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
 		if err != nil || len(due) == 0 {
 			return c, err
 		}
-		for _, d := range due {
-			if err := s.deliver(ctx, d, &c); err != nil {
-				return c, err
-			}
+		if err := s.deliverAll(ctx, due, &c); err != nil {
+			return c, err
 		}
 	}
+}
+
+// deliverAll makes an attempt at each of some messages.
+func (s *Sender) deliverAll(ctx context.Context, due []store.Delivery, c *Counts) error {
+	counts, errs := make([]Counts, len(due)), make([]error, len(due))
+	var wg sync.WaitGroup
+	for i, d := range due {
+		wg.Go(func() { errs[i] = s.deliver(ctx, d, &counts[i]) })
+	}
+	wg.Wait()
+	for _, n := range counts {
+		c.Sent += n.Sent
+		c.Again += n.Again
+		c.Failed += n.Failed
+	}
+	return errors.Join(errs...)
 }
 
 // Run sends until ctx ends. Trouble with the store is logged and tried again.

@@ -279,6 +279,47 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// meeting answers nobody until so many requests are there.
+type meeting struct {
+	receiver
+	want int
+	mu   sync.Mutex
+	n    int
+	all  chan struct{}
+}
+
+func (m *meeting) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	m.mu.Lock()
+	if m.n++; m.n == m.want {
+		close(m.all)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.all:
+	case <-req.Context().Done(): // the sender's patience is over
+	}
+	m.receiver.ServeHTTP(w, req)
+}
+
+// A slow receiver does not let the leases of what was taken with its message
+// run out: all are sent at once.
+func TestWhatWasTakenIsSentAtOnce(t *testing.T) {
+	w := newWorld(t)
+	m := &meeting{receiver: receiver{status: 204}, want: 8, all: make(chan struct{})}
+	server := httptest.NewServer(m)
+	defer server.Close()
+	w.url = server.URL
+	before, after := map[string]report.Outcome{}, map[string]report.Outcome{}
+	for i := range m.want {
+		before[fmt.Sprint("s", i)], after[fmt.Sprint("s", i)] = bad, good
+	}
+	w.batch(t, "one", before)
+	w.batch(t, "one", after)
+	if c := w.once(t); c.Sent != int64(m.want) {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestCheckURL(t *testing.T) {
 	for url, ok := range map[string]bool{
 		"https://dir.example/hook": true, "http://127.0.0.1:3000/": true, "http://localhost/": true, "http://[::1]/x": true,
