@@ -64,8 +64,13 @@ func (a *Auditor) scan(ctx context.Context, m *memory, j *judge, o Options, w *J
 	if err != nil {
 		r = discovery.Failed(start, at, err)
 	}
-	if j.s.site != nil && w.Result.Report.Valid && r.Error == "" {
-		r.Drift = discovery.Compare(j.s.site, r)
+	// Also where a document is gone or disagrees: that is drift, too.
+	if j.s.site != nil && j.s.ownOrigin && r.Error == "" {
+		reads := make([]report.Observation, len(j.b.Reads))
+		for i := range j.b.Reads {
+			reads[i] = j.b.Reads[i].observation()
+		}
+		r.Drift = discovery.Compare(j.s.site, r, reads)
 	}
 	evidence, rests := m.end()
 	w.Result.Evidence = append(w.Result.Evidence, evidence...)

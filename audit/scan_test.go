@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"agentaudit/audit/profile"
 	"agentaudit/audit/publication"
 	"agentaudit/audit/report"
+	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
 )
 
@@ -201,6 +204,36 @@ func TestAPanicOfAScanIsPartOfItsReport(t *testing.T) {
 	})
 }
 
+// Pages are read by goroutines of the scan: what breaks down in one of them is
+// contained as well.
+func TestAPanicOfAReadIsPartOfTheReport(t *testing.T) {
+	bubble(t, func(t *testing.T, n *fakenet.Net) {
+		w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+		w.unpublish()
+		w.site.Path("/", fakenet.Redirect(301, "https://www.site.example/"))
+		n.Site("www.site.example")
+		target, err := ParseTarget(host, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		client := w.Client(fetch.Config{Admit: func(_ context.Context, host string, _ []netip.Addr) (func(), error) {
+			if host == "www.site.example" {
+				panic("a fault of ours")
+			}
+			return nil, nil
+		}})
+		a := &Auditor{Client: client, Log: slog.New(slog.NewJSONHandler(&log, nil))}
+		j, err := a.Audit(t.Context(), Attempt{Target: target, Number: 1, Options: Options{NoAgents: true}})
+		if err != nil || j.word() != "failed missing-profile" || !strings.Contains(string(j.Result.Discovery), errBrokeDown.Error()) {
+			t.Errorf("%v, %s, %s", err, j.word(), j.Result.Discovery)
+		}
+		if !strings.Contains(log.String(), "a fault of ours") || !strings.Contains(log.String(), "TestAPanicOfAReadIsPartOfTheReport") {
+			t.Errorf("the log does not say what happened where: %s", log.String())
+		}
+	})
+}
+
 func TestAStopInAScanLeavesNoResult(t *testing.T) {
 	bubble(t, func(t *testing.T, n *fakenet.Net) {
 		w := newWorld(t, n, siteProfile(host), siteOpenAPI)
@@ -236,6 +269,53 @@ func TestDriftIsInformation(t *testing.T) {
 			t.Errorf("drift %+v", d)
 		}
 	})
+}
+
+// What makes a profile fail the audit is drift as well, if its structure is
+// valid and it is the site's own.
+func TestDriftOfAProfileThatFails(t *testing.T) {
+	vanished := func(d *discovery.Drift) string {
+		if d == nil {
+			return "no drift"
+		}
+		var urls []string
+		for _, s := range d.DocumentsVanished {
+			urls = append(urls, s.URL)
+		}
+		return fmt.Sprintf("%d gone, vanished %q", len(d.OperationsGone), urls)
+	}
+	for name, tc := range map[string]struct {
+		spoil       func(w *world)
+		word, drift string
+	}{
+		"a page that nothing links to is gone": {func(w *world) {
+			w.site.Static("/", 200, fakenet.HTML, "<title>Boats</title>")
+			w.site.Path("/guide", nil)
+		}, "failed broken-document", `0 gone, vanished ["https://site.example/guide"]`},
+		"the API has changed": {func(w *world) {
+			w.site.Static("/openapi.json", 200, fakenet.JSON, strings.Replace(siteOpenAPI, `"/boats/{id}"`, `"/ships/{id}"`, 1))
+		}, "failed api-mismatch", "1 gone, vanished []"},
+		"invalid": {func(w *world) {
+			w.site.Static("/agentic.json", 200, fakenet.JSON, strings.Replace(siteProfile(host), `"kind":"mcp"`, `"kind":"mpc"`, 1))
+		}, "failed invalid-profile", "no drift"},
+		"another site's": {func(w *world) { w.site.Static("/agentic.json", 200, fakenet.JSON, siteProfile("other.example")) },
+			"failed invalid-profile", "no drift"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, n *fakenet.Net) {
+				w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+				w.home()
+				tc.spoil(w)
+				j, found, _ := w.scanned(t, Options{}, nil)
+				if found == nil {
+					t.Fatalf("%s: no scan", j.word())
+				}
+				if got := vanished(found.Drift); j.word() != tc.word || got != tc.drift {
+					t.Errorf("%s, %s; want %s, %s", j.word(), got, tc.word, tc.drift)
+				}
+			})
+		})
+	}
 }
 
 // A site whose pages are on its www twin gets files for that.

@@ -1,10 +1,12 @@
 package discovery
 
 import (
+	"net/http"
 	"slices"
 
 	"agentaudit/audit/jsontree"
 	"agentaudit/audit/profile"
+	"agentaudit/audit/report"
 )
 
 // Drift is how a published site profile differs from what a fresh scan of the
@@ -22,8 +24,8 @@ type Drift struct {
 	// DocumentsUnlisted are OpenAPI documents that the scan read and the profile
 	// does not list.
 	DocumentsUnlisted []Source `json:"documentsUnlisted"`
-	// DocumentsVanished are listed as retrieved, and answered the scan with
-	// status 404 or 410.
+	// DocumentsVanished are listed as retrieved, and answered with status 404 or
+	// 410.
 	DocumentsVanished []Source `json:"documentsVanished"`
 }
 
@@ -44,10 +46,12 @@ func (d *Drift) Empty() bool {
 const maxOperation = 4 << 10
 
 // Compare finds out what has changed since a valid site profile was made. What
-// the scan did not get to see is no difference. r must come from [Scan] itself:
-// a report that was read back from JSON no longer has the full indexes, and
-// then operations are compared with those of its profile alone.
-func Compare(published *profile.Site, r *Report) *Drift {
+// was not seen is no difference. reads are what was read of the site beside the
+// scan, as by an audit: no page need link to a document that has vanished any
+// more. r must come from [Scan] itself: a report that was read back from JSON no
+// longer has the full indexes, and then operations are compared with those of
+// its profile alone.
+func Compare(published *profile.Site, r *Report, reads []report.Observation) *Drift {
 	d := &Drift{
 		OperationsAdded: []DriftOperation{}, OperationsGone: []DriftOperation{},
 		ConnectionsUnlisted: []Source{}, DocumentsUnlisted: []Source{}, DocumentsVanished: []Source{},
@@ -71,7 +75,7 @@ func Compare(published *profile.Site, r *Report) *Drift {
 		}
 	}
 	for _, p := range published.Resources {
-		if p.Availability == profile.Retrieved && r.vanished(p.Link.Location()) {
+		if p.Availability == profile.Retrieved && vanished(p.Link.Location(), r.Observations, reads) {
 			d.DocumentsVanished = append(d.DocumentsVanished, Source{p.Kind, p.URL, p.Source, p.Availability, p.Title})
 		}
 	}
@@ -107,11 +111,12 @@ func (r *Report) operations(document string) (list []profile.Operation, ok bool)
 	return nil, false
 }
 
-// vanished reports whether the scan was told that there is no such document.
-func (r *Report) vanished(url string) bool {
-	for _, o := range r.Observations {
-		if o.URL == url && (o.Status == 404 || o.Status == 410) {
-			return true
+// vanished reports whether reads were told that there is no such document. The
+// first that was told anything about it counts.
+func vanished(url string, reads ...[]report.Observation) bool {
+	for _, o := range slices.Concat(reads...) {
+		if o.URL == url && o.Status != 0 {
+			return o.Status == http.StatusNotFound || o.Status == http.StatusGone
 		}
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agentaudit/audit/profile"
+	"agentaudit/audit/report"
 )
 
 func siteOf(t *testing.T, text string) *profile.Site {
@@ -32,7 +33,7 @@ func driftWeb(operations string) map[string]answer {
 
 func TestAFreshProfileHasNoDrift(t *testing.T) {
 	r := newWeb(driftWeb(`"/a":{"get":{}}`)).mustScan(t, Options{})
-	if d := Compare(siteOf(t, r.Files.JSON), r); !d.Empty() {
+	if d := Compare(siteOf(t, r.Files.JSON), r, nil); !d.Empty() {
 		t.Errorf("drift %s", asJSON(t, d))
 	}
 }
@@ -44,7 +45,7 @@ func TestDriftNamesWhatChanged(t *testing.T) {
 	now["/docs/a"] = answer{status: 410}
 	now["/v2/openapi.json"] = jsonOf(`{"openapi":"3.0.0","paths":{}}`)
 	after := newWeb(now).mustScan(t, Options{})
-	d := Compare(siteOf(t, before.Files.JSON), after)
+	d := Compare(siteOf(t, before.Files.JSON), after, nil)
 	const doc = site + "/openapi.json"
 	want := Drift{
 		OperationsAdded:     []DriftOperation{{doc, "PUT", "/c"}},
@@ -70,7 +71,7 @@ func TestDriftNamesWhatChanged(t *testing.T) {
 	if err := json.Unmarshal([]byte(asJSON(t, after)), &kept); err != nil {
 		t.Fatal(err)
 	}
-	if again := Compare(siteOf(t, before.Files.JSON), &kept); asJSON(t, again) != asJSON(t, want) {
+	if again := Compare(siteOf(t, before.Files.JSON), &kept, nil); asJSON(t, again) != asJSON(t, want) {
 		t.Errorf("from JSON: %s", asJSON(t, again))
 	}
 }
@@ -80,7 +81,7 @@ func TestWhatTheScanDidNotSeeIsNoDrift(t *testing.T) {
 	now := driftWeb(`"/a":{"get":{}}`)
 	now["/openapi.json"] = answer{err: errReset}
 	now["/docs/a"] = answer{status: 503}
-	if d := Compare(siteOf(t, before.Files.JSON), newWeb(now).mustScan(t, Options{})); !d.Empty() {
+	if d := Compare(siteOf(t, before.Files.JSON), newWeb(now).mustScan(t, Options{}), nil); !d.Empty() {
 		t.Errorf("drift %s", asJSON(t, d))
 	}
 }
@@ -95,7 +96,7 @@ func TestAnIndexThatWasCutIsNoDrift(t *testing.T) {
 	if n := len(p.APIs[0].Operations); n != profile.MaxOperations {
 		t.Fatalf("%d operations", n)
 	}
-	if d := Compare(p, r); !d.Empty() {
+	if d := Compare(p, r, nil); !d.Empty() {
 		t.Errorf("drift %.300s", asJSON(t, d))
 	}
 	// Shortened for size.
@@ -103,12 +104,48 @@ func TestAnIndexThatWasCutIsNoDrift(t *testing.T) {
 		many[i] = fmt.Sprintf(`"/%d%s":{"get":{}}`, i, strings.Repeat("p", 480))
 	}
 	r = newWeb(driftWeb(strings.Join(many, ","))).mustScan(t, Options{})
-	if d := Compare(siteOf(t, r.Files.JSON), r); !d.Empty() {
+	if d := Compare(siteOf(t, r.Files.JSON), r, nil); !d.Empty() {
 		t.Errorf("drift %.300s", asJSON(t, d))
 	}
 	// An index that is short for no such reason has drifted.
 	p.APIs[0].Operations = p.APIs[0].Operations[:100]
-	if d := Compare(p, r); len(d.OperationsAdded) == 0 {
+	if d := Compare(p, r, nil); len(d.OperationsAdded) == 0 {
 		t.Error("no drift")
+	}
+}
+
+// A page that is gone is seldom still linked to: then only who reads what the
+// profile lists notices.
+func TestDocumentsVanishForWhoeverReadsThem(t *testing.T) {
+	before := newWeb(driftWeb(`"/a":{"get":{}}`)).mustScan(t, Options{})
+	now := driftWeb(`"/a":{"get":{}}`)
+	now["/"] = pageOf("<title>A</title>")
+	delete(now, "/docs/a")
+	after := newWeb(now).mustScan(t, Options{})
+	published := siteOf(t, before.Files.JSON)
+	if d := Compare(published, after, nil); !d.Empty() {
+		t.Fatalf("the scan alone: %s", asJSON(t, d))
+	}
+	read := func(path string, status int) report.Observation {
+		return report.Observation{URL: site + path, Status: status}
+	}
+	for name, tc := range map[string]struct {
+		reads    []report.Observation
+		vanished bool
+	}{
+		"missing":                      {[]report.Observation{read("/docs/a", 404)}, true},
+		"gone":                         {[]report.Observation{read("/", 200), read("/docs/a", 410)}, true},
+		"there":                        {[]report.Observation{read("/docs/a", 200)}, false},
+		"no verdict":                   {[]report.Observation{read("/docs/a", 503), read("/docs/a", 0)}, false},
+		"no answer, then missing":      {[]report.Observation{read("/docs/a", 0), read("/docs/a", 404)}, true},
+		"another":                      {[]report.Observation{read("/docs/b", 404)}, false},
+		"missing, but there in a scan": {[]report.Observation{read("/openapi.json", 404)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Compare(published, after, tc.reads)
+			if d.Empty() == tc.vanished || tc.vanished && d.DocumentsVanished[0].URL != site+"/docs/a" {
+				t.Errorf("drift %s", asJSON(t, d))
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -77,8 +78,14 @@ func (r *reader) read(ctx context.Context, batch []*document) {
 	for round := batch; len(round) > 0; {
 		byHost := r.allot(round)
 		var wg sync.WaitGroup
-		for _, documents := range byHost {
+		faults := make([]any, len(byHost))
+		for i, documents := range byHost {
 			wg.Go(func() {
+				defer func() {
+					if p := recover(); p != nil {
+						faults[i] = fault{p, debug.Stack()}
+					}
+				}()
 				for _, d := range documents {
 					if d.started = ctx.Err() == nil; d.started {
 						d.answer, d.err = r.f.Fetch(ctx, fetch.Request{URL: d.url, Accept: fetch.AcceptDiscovery, MaxBytes: d.limit})
@@ -87,6 +94,11 @@ func (r *reader) read(ctx context.Context, batch []*document) {
 			})
 		}
 		wg.Wait()
+		for _, f := range faults {
+			if f != nil {
+				panic(f)
+			}
+		}
 		for _, documents := range byHost {
 			for _, d := range documents {
 				d.again = r.settle(ctx, d)
@@ -99,6 +111,16 @@ func (r *reader) read(ctx context.Context, batch []*document) {
 		})
 	}
 }
+
+// fault is a panic of a read. It goes on in the goroutine of the scan, where
+// whoever called it can contain it; by itself it would end the process.
+type fault struct {
+	value any
+	stack []byte
+}
+
+// Error tells what happened, and where.
+func (f fault) Error() string { return fmt.Sprintf("%v\n\n%s", f.value, f.stack) }
 
 // allot gives requests and allowances to documents in order, and groups those
 // that have them by host.

@@ -276,3 +276,17 @@ func TestFailedReadsKeepTheirSentence(t *testing.T) {
 		}
 	}
 }
+
+// A fault in a read ends the scan where its caller can see it, not the process.
+func TestAPanicOfAReadReachesTheCaller(t *testing.T) {
+	w := newWeb(map[string]answer{"/": pageOf("x")})
+	w.any = func(string) answer { panic("a fault of ours") }
+	defer func() {
+		f, _ := recover().(fault)
+		if f.value != "a fault of ours" || !strings.Contains(f.Error(), "TestAPanicOfAReadReachesTheCaller") {
+			t.Errorf("recovered %v", f)
+		}
+	}()
+	r, err := w.scan(t, site+"/", Options{})
+	t.Errorf("report %v, error %v", r, err)
+}
