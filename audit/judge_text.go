@@ -1,10 +1,10 @@
 package audit
 
 import (
-	"fmt"
 	"net/http"
 
 	"agentaudit/audit/report"
+	"agentaudit/audit/shell"
 	"agentaudit/audit/textindex"
 )
 
@@ -80,9 +80,9 @@ func (j *judge) compareText(r *Read, generate string) {
 
 // textCommand is the command that generates the file, to be copied.
 func (j *judge) textCommand() string {
-	command := "agentaudit text agentic.json"
+	words := []string{"agentaudit", "text", "agentic.json"}
 	if u := j.t.ProfileURL; u.Location() != u.Origin()+"/agentic.json" {
-		command = fmt.Sprintf("%s --profile-url %s", command, u.Location())
+		words = append(words, "--profile-url", u.Location())
 	}
-	return command
+	return shell.Line(words...)
 }

@@ -299,10 +299,19 @@ func TestNoRemedyLeadsAstray(t *testing.T) {
 func TestTheCommandForAnotherPlace(t *testing.T) {
 	bubble(t, func(t *testing.T, n *fakenet.Net) {
 		w := newWorld(t, n, siteProfile(host), siteOpenAPI)
-		w.site.Static("/boats/agentic.json", 200, fakenet.JSON, siteProfile(host))
-		c, _ := find(w.audit(t, host+"/boats/", "", 1), "txt")
-		if command := quotedIn(c.Remedy, 0); command != "agentaudit text agentic.json --profile-url https://site.example/boats/agentic.json" {
-			t.Errorf("%q", c.Remedy)
+		for path, word := range map[string]string{
+			"/boats/":                "https://site.example/boats/agentic.json",
+			"/a&b;$(id)'/index.json": `'https://site.example/a&b;$(id)'\''/index.json'`, // safe to be pasted
+		} {
+			at := path
+			if strings.HasSuffix(at, "/") {
+				at += "agentic.json"
+			}
+			w.site.Static(at, 200, fakenet.JSON, siteProfile(host))
+			c, _ := find(w.audit(t, host+path, "", 1), "txt")
+			if command := quotedIn(c.Remedy, 0); command != "agentaudit text agentic.json --profile-url "+word {
+				t.Errorf("%q", c.Remedy)
+			}
 		}
 	})
 }

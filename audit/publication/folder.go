@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"agentaudit/audit/shell"
 )
 
 // NameIndex is the file of a folder that says what to publish where.
@@ -61,11 +63,11 @@ func (k *Kit) Folder() []FolderFile {
 	if len(k.Files) > 0 {
 		b.WriteString("\nRead the files before you publish them.")
 	}
-	fmt.Fprintf(&b, "\nThen check with:\n  agentaudit audit %s --publication", plain(k.ProfileURL))
+	words := []string{"agentaudit", "audit", k.ProfileURL, "--publication"}
 	if k.ReadmeURL != "" {
-		fmt.Fprintf(&b, " --readme %s", plain(k.ReadmeURL))
+		words = append(words, "--readme", k.ReadmeURL)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintf(&b, "\nThen check with:\n  %s\n", shell.Line(words...))
 	all[0].Content = b.String()
 	return all
 }
@@ -74,7 +76,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,40}(\.[A-Za-z0-9
 
 // folderName is a name that no site has a say in unless it is a plain one.
 func folderName(name string, taken map[string]bool) string {
-	if !plainName.MatchString(name) {
+	if !plainName.MatchString(name) || IsDeviceName(name) {
 		name = NameReadme // only READMEs have names of others' choice
 	}
 	ending := path.Ext(name)

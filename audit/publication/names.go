@@ -1,10 +1,18 @@
 package publication
 
 import (
+	"regexp"
 	"strings"
 
 	"agentaudit/fetch/weburl"
 )
+
+var device = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9]) *(\.|$)`)
+
+// IsDeviceName reports whether Windows takes a file or a folder of this name
+// for a device, whatever stands behind the first dot (Microsoft, "Naming Files,
+// Paths, and Namespaces").
+func IsDeviceName(name string) bool { return device.MatchString(name) }
 
 // withoutMisspelling gives README.md for README.me; ok is false where the name
 // is right.

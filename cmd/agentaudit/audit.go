@@ -11,6 +11,7 @@ import (
 	"agentaudit/audit"
 	"agentaudit/audit/format"
 	"agentaudit/audit/report"
+	"agentaudit/audit/shell"
 	"agentaudit/fetch"
 )
 
@@ -129,7 +130,11 @@ func (o *auditOut) objection() format.Objection {
 func (o *auditOut) print(w io.Writer, res *report.Result) error {
 	switch o.format {
 	case formatText:
-		return printResult(w, res, "agentaudit audit "+clean(res.Report.ProfileURL)+" --"+fixKitName+" DIR")
+		words := []string{"agentaudit", "audit", res.Report.ProfileURL}
+		if res.Report.Readme.ProvidedByUser {
+			words = append(words, "--readme", res.Report.Readme.URL)
+		}
+		return printResult(w, res, shell.Line(append(words, "--"+fixKitName, "DIR")...))
 	case formatJSON:
 		return printJSON(w, res.Report)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,17 +35,17 @@ func batchesCommand(s streams) *cli.Command {
 			if c.Int("limit") < 1 {
 				return usagef("--limit must be at least 1")
 			}
-			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
+			return withStore(c, s, store.ReadOnly, func(cfg *config, st *store.Store) error {
 				if c.NArg() == 1 {
-					return showBatch(c.Context, s, st, c.Args().First(), c.Bool("json"))
+					return showBatch(c.Context, s, cfg, st, c.Args().First(), c.Bool("json"))
 				}
-				return listBatches(c.Context, s, st, c.Int("limit"), c.Bool("json"))
+				return listBatches(c.Context, s, cfg, st, c.Int("limit"), c.Bool("json"))
 			})
 		},
 	}
 }
 
-func listBatches(ctx context.Context, s streams, st *store.Store, limit int, asJSON bool) error {
+func listBatches(ctx context.Context, s streams, cfg *config, st *store.Store, limit int, asJSON bool) error {
 	// One more than asked for tells whether there are more.
 	batches, err := st.Batches(ctx, "", limit+1)
 	if err != nil {
@@ -60,18 +61,18 @@ func listBatches(ctx context.Context, s streams, st *store.Store, limit int, asJ
 		}
 		err = printJSON(s.Out, batches)
 	} else {
-		printBatches(s.Out, batches)
+		printBatches(s.Out, cfg, batches)
 	}
 	if more {
-		fmt.Fprintf(s.Err, "there are older batches: agentaudit batches --limit %d\n", limit*5)
+		fmt.Fprintf(s.Err, "there are older batches: %s\n", cfg.hint("batches", "--limit", strconv.Itoa(limit*5)))
 	}
 	return err
 }
 
-func printBatches(w io.Writer, batches []store.Batch) {
+func printBatches(w io.Writer, cfg *config, batches []store.Batch) {
 	sc := newScreen(w)
 	if len(batches) == 0 {
-		fmt.Fprintln(w, "There are no batches yet. agentaudit run LIST makes the first.")
+		fmt.Fprintf(w, "There are no batches yet. %s makes the first.\n", cfg.hint("run", "LIST"))
 		return
 	}
 	fmt.Fprintln(w, sc.in(fmt.Sprintf("%-9s  %-16s  %-9s  %8s  %8s  %8s  %8s  %9s  %s", "BATCH", "CREATED", "STATE", "ENTRIES", "GOOD", "PARTIAL", "FAILED", "UNCHECKED", "NAME"), bold))
@@ -91,20 +92,20 @@ func batchName(b *store.Batch) string {
 	return strings.Join(b.Sources, ", ")
 }
 
-func showBatch(ctx context.Context, s streams, st *store.Store, name string, asJSON bool) error {
-	b, err := findBatch(ctx, st, name)
+func showBatch(ctx context.Context, s streams, cfg *config, st *store.Store, name string, asJSON bool) error {
+	b, err := findBatch(ctx, cfg, st, name)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return printJSON(s.Out, b)
 	}
-	return printSummary(ctx, s.Out, st, b, true)
+	return printSummary(ctx, s.Out, cfg, st, b, true)
 }
 
 // printSummary answers what became of a batch: how many of each outcome, why,
 // and what was rejected and where.
-func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Batch, hints bool) error {
+func printSummary(ctx context.Context, w io.Writer, cfg *config, st *store.Store, b *store.Batch, hints bool) error {
 	sc := newScreen(w)
 	fmt.Fprintf(w, "%s %s  %s%s\n", sc.in("Batch", bold), b.ID, clean(batchName(b)), stateWords(sc, b))
 	fmt.Fprintf(w, "  %s", plural(b.Entries, "entry", "entries"))
@@ -169,17 +170,36 @@ func printSummary(ctx context.Context, w io.Writer, st *store.Store, b *store.Ba
 		}
 	}
 	if hints {
-		fmt.Fprintf(w, "\n%s\n", sc.in("See more", bold))
-		fmt.Fprintf(w, "  agentaudit results %s --outcome failed      the failed ones\n", b.ID)
-		fmt.Fprintf(w, "  agentaudit results %s --site SITE           one site, with what to do\n", b.ID)
-		if b.Rejected > 0 {
-			fmt.Fprintf(w, "  agentaudit results %s --rejected            the rejected lines\n", b.ID)
-		}
-		if b.Outcomes[report.OutcomeUnchecked].Entries > 0 {
-			fmt.Fprintf(w, "  agentaudit retry %s                         audits the unchecked ones again\n", b.ID)
-		}
+		printNext(sc, cfg, b)
 	}
 	return nil
+}
+
+// printNext suggests what to look at next, as commands to copy.
+func printNext(sc *screen, cfg *config, b *store.Batch) {
+	id := string(b.ID)
+	n := func(o report.Outcome) int64 { return b.Outcomes[o].Entries }
+	first := true
+	for _, next := range []struct {
+		about string
+		apt   bool
+		words []string
+	}{
+		{"failed sites", n(report.OutcomeFailed) > 0, []string{"results", id, "--outcome", string(report.OutcomeFailed)}},
+		{"one, in full", b.Done() > 0, []string{"results", id, "--site", "SITE"}},
+		{"what mends them", n(report.OutcomeFailed)+n(report.OutcomePartial) > 0, []string{"results", id, "--" + fixKitName, "DIR"}},
+		{"unchecked again", n(report.OutcomeUnchecked) > 0, []string{"retry", id}},
+		{"rejected lines", b.Rejected > 0, []string{"results", id, "--rejected"}},
+	} {
+		if !next.apt {
+			continue
+		}
+		if first {
+			fmt.Fprintf(sc.w, "\n%s\n", sc.in("See more", bold))
+			first = false
+		}
+		fmt.Fprintf(sc.w, "  %-15s  %s\n", next.about, cfg.hint(next.words...))
+	}
 }
 
 // agentsCounts says how often each verdict over agents.txt was reached, beside

@@ -45,23 +45,23 @@ func compareCommand(s streams) *cli.Command {
 				}
 				changes = []store.Change{change}
 			}
-			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
-				return compare(c.Context, s, st, c.Args().Slice(), changes, c.String("format"))
+			return withStore(c, s, store.ReadOnly, func(cfg *config, st *store.Store) error {
+				return compare(c.Context, s, cfg, st, c.Args().Slice(), changes, c.String("format"))
 			})
 		},
 	}
 }
 
-func compare(ctx context.Context, s streams, st *store.Store, names []string, changes []store.Change, format string) error {
+func compare(ctx context.Context, s streams, cfg *config, st *store.Store, names []string, changes []store.Change, format string) error {
 	var sides [2]*store.Batch
 	for i, name := range names {
 		var err error
-		if sides[i], err = findBatch(ctx, st, name); err != nil {
+		if sides[i], err = findBatch(ctx, cfg, st, name); err != nil {
 			return err
 		}
 	}
 	if sides[0].ID == sides[1].ID {
-		return usagef("both are batch %s; agentaudit batches lists others", sides[0].ID)
+		return usagef("both are batch %s; %s lists others", sides[0].ID, cfg.hint("batches"))
 	}
 	out, err := newChangeWriter(format, s.Out)
 	if err != nil {
@@ -74,7 +74,7 @@ func compare(ctx context.Context, s streams, st *store.Store, names []string, ch
 	case err != nil:
 		return undone(err)
 	case out == nil:
-		return printComparison(ctx, s.Out, st, c, sides, changes)
+		return printComparison(ctx, s.Out, cfg, st, c, sides, changes)
 	}
 	for _, change := range changes {
 		if _, err := eachChange(ctx, st, c, change, -1, out.write); err != nil {
@@ -201,7 +201,7 @@ var changeWords = map[store.Change]string{
 
 // printComparison counts all changes and lists the sites behind those that ask
 // for a look, or behind the one that was asked for.
-func printComparison(ctx context.Context, w io.Writer, st *store.Store, c *store.Comparison, sides [2]*store.Batch, changes []store.Change) error {
+func printComparison(ctx context.Context, w io.Writer, cfg *config, st *store.Store, c *store.Comparison, sides [2]*store.Batch, changes []store.Change) error {
 	sc := newScreen(w)
 	for i, word := range []string{"Before", "After "} {
 		fmt.Fprintf(w, "%s  %s  %s, %s\n", sc.in(word, bold), sides[i].ID, sides[i].CreatedAt.Local().Format(time.DateOnly+" 15:04"), clean(batchName(sides[i])))
@@ -224,7 +224,7 @@ func printComparison(ctx context.Context, w io.Writer, st *store.Store, c *store
 			return undone(err)
 		}
 		if more := counts[change] - int64(given); more > 0 {
-			fmt.Fprintf(w, "  … and %d more: agentaudit compare %s %s --change %s --format csv\n", more, sides[0].ID, sides[1].ID, change)
+			fmt.Fprintf(w, "  … and %d more: %s\n", more, cfg.hint("compare", string(sides[0].ID), string(sides[1].ID), "--change", string(change), "--format", formatCSV))
 		}
 	}
 	return nil

@@ -24,11 +24,13 @@ type config struct {
 	// level is that of log, jsonLog its format.
 	level   *slog.LevelVar
 	jsonLog bool
+	// given is what suggested commands repeat.
+	given given
 }
 
 // newConfig reads the shared flags. The error is one of use.
 func newConfig(c *cli.Context, s streams) (*config, error) {
-	cfg := &config{dataDir: c.String("data-dir"), redis: c.String("redis"), redisPasswordFile: c.String("redis-password-file"), store: c.String("store")}
+	cfg := &config{dataDir: c.String("data-dir"), redis: c.String("redis"), redisPasswordFile: c.String("redis-password-file"), store: c.String("store"), given: newGiven(c)}
 	if cfg.dataDir == "" {
 		cfg.dataDir = filepath.Join(xdg.DataHome, "agentaudit")
 	}

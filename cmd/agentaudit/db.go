@@ -57,7 +57,7 @@ func dbCommandOf(s streams, name, usage, text, description string, do func(conte
 func dbStatus(ctx context.Context, c *cli.Context, s streams, cfg *config) error {
 	st, err := store.ReadStatus(ctx, cfg.place(), store.Options{})
 	if errors.Is(err, store.ErrNotFound) {
-		return undone(fmt.Errorf("there is no database in %s yet; agentaudit run LIST or agentaudit db migrate makes one", cfg.placeName()))
+		return undone(fmt.Errorf("there is no database in %s yet; %s or %s makes one", cfg.placeName(), cfg.hint("run", "LIST"), cfg.hint("db", "migrate")))
 	}
 	if err != nil {
 		return undone(err)
@@ -85,7 +85,7 @@ func dbStatus(ctx context.Context, c *cli.Context, s streams, cfg *config) error
 	case st.Trouble != "":
 		return undone(fmt.Errorf("this program cannot work with the database: %s", st.Trouble))
 	case len(st.Pending) > 0:
-		return undone(errors.New("the database is not up to date; agentaudit db migrate, or the next process that works with it, brings it there"))
+		return undone(fmt.Errorf("the database is not up to date; %s, or the next process that works with it, brings it there", cfg.hint("db", "migrate")))
 	}
 	return nil
 }

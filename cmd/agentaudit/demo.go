@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit/publication"
+	"agentaudit/audit/shell"
 	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
@@ -89,7 +90,10 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, 
 		return undone(err)
 	}
 	own := *cfg
-	own.dataDir, own.store = dir, ""
+	own.dataDir, own.store, own.given = dir, "", given{store: []string{"--data-dir", dir}}
+	if keep != "" {
+		own.given.store[1] = keep // as it was typed
+	}
 	r := &runner{
 		s: s, pipeline: pipeline{
 			cfg: &own, client: func(cfg fetch.Config) (*fetch.Client, error) {
@@ -112,7 +116,7 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, 
 
 // demoKit shows what the owner of a site without any files would publish.
 func (r *runner) demoKit(ctx context.Context, st *store.Store, b *store.Batch, site string, sc *screen) error {
-	_, run, err := findSite(ctx, st, b, site)
+	_, run, err := findSite(ctx, r.cfg, st, b, site)
 	if err != nil {
 		return err
 	}
@@ -155,7 +159,7 @@ func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) 
 		return err
 	}
 	defer st.Close()
-	b, err := findBatch(ctx, st, latest)
+	b, err := findBatch(ctx, r.cfg, st, latest)
 	if err != nil {
 		return err
 	}
@@ -179,22 +183,19 @@ func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) 
 		return undone(err)
 	}
 	fmt.Fprintf(r.s.Out, "\n%s\n\n", sc.in("One of them in full, as agentaudit audit shows it", bold))
-	data := "DATA"
-	if keep != "" {
-		data = keep
-	}
-	kit := "agentaudit results --data-dir " + data + " --" + fixKitName + " DIR"
+	kit := ""
 	if keep == "" {
-		kit = "agentaudit demo --keep DATA, and then " + kit
+		kit = shell.Line("agentaudit", "demo", "--keep", "DATA") + ", and then " +
+			shell.Line("agentaudit", "results", "--site", "stale.example", "--"+fixKitName, "DIR", "--data-dir", "DATA")
 	}
-	if err := showSite(ctx, r.s, st, b, "stale.example", formatTable, kit); err != nil {
+	if err := showSite(ctx, r.s, r.cfg, st, b, "stale.example", formatTable, kit); err != nil {
 		return err
 	}
 	if err := r.demoKit(ctx, st, b, "nothing.example", sc); err != nil {
 		return err
 	}
 	if keep != "" {
-		fmt.Fprintf(r.s.Out, "\nThe results are in %s: agentaudit results --data-dir %s\n", keep, keep)
+		fmt.Fprintf(r.s.Out, "\nThe results are in %s: %s\n", clean(keep), r.cfg.hint("results"))
 	} else {
 		fmt.Fprintf(r.s.Out, "\nNow your own: agentaudit audit SITE, or agentaudit run LIST\n")
 	}

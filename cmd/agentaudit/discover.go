@@ -11,6 +11,7 @@ import (
 	"agentaudit/audit/discovery"
 	"agentaudit/audit/profile"
 	"agentaudit/audit/publication"
+	"agentaudit/audit/shell"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
 )
@@ -49,11 +50,19 @@ func discoverCommand(s streams) *cli.Command {
 			}
 			v := client.Visit()
 			defer v.Close()
+			// A directory that cannot be written costs the site nothing.
+			var d *newDir
+			if c.String("out") != "" {
+				if d, err = openDir(c.String("out"), "--out"); err != nil {
+					return err
+				}
+				defer d.drop()
+			}
 			r, err := scan(c.Context, v, start, c.Bool("ignore-robots"))
 			if err != nil {
 				return err
 			}
-			return giveReport(s, r, c.String("out"), c.Bool("json"))
+			return giveReport(s, r, d, c.Bool("json"))
 		},
 	}
 }
@@ -72,16 +81,21 @@ func scan(ctx context.Context, f discovery.Fetcher, start *weburl.URL, ignoreRob
 	return r, err
 }
 
-// giveReport writes the files and says what is in them.
-func giveReport(s streams, r *discovery.Report, out string, asJSON bool) error {
-	if out != "" {
+// giveReport writes the files, unless d is nil, and says what is in them.
+func giveReport(s streams, r *discovery.Report, d *newDir, asJSON bool) error {
+	out := ""
+	if d != nil {
 		report, err := jsonText(r)
 		if err != nil {
 			return undone(err)
 		}
-		if err := writeDir(out, append(publicationFiles(r.Files), namedFile{"discovery-report.json", report})); err != nil {
+		if err := d.folder("", append(publicationFiles(r.Files), namedFile{"discovery-report.json", report})); err != nil {
 			return err
 		}
+		if err := d.keep(); err != nil {
+			return err
+		}
+		out = d.path
 	}
 	if asJSON {
 		return printJSON(s.Out, r)
@@ -162,7 +176,7 @@ func printScan(w io.Writer, r *discovery.Report, out string) {
 		fmt.Fprintf(w, "  %s/%-12s  at %s\n", clean(out), name, clean(place))
 	}
 	fmt.Fprintf(w, "  %s/%-12s  is for directories: read it before you submit it\n", clean(out), publication.NameListing)
-	fmt.Fprintf(w, "\nRead the files before you publish them; then check with: agentaudit audit %s\n", clean(r.ProfileURL))
+	fmt.Fprintf(w, "\nRead the files before you publish them; then check with: %s\n", shell.Line("agentaudit", "audit", r.ProfileURL, "--publication"))
 }
 
 func bundleCommand(s streams) *cli.Command {
@@ -235,7 +249,7 @@ func initCommand(s streams) *cli.Command {
 			if err := writeNew(c.String("out"), []byte(text)); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "wrote %s: adapt its operations, then check it with agentaudit validate %s openapi.json\n", clean(c.String("out")), clean(c.String("out")))
+			fmt.Fprintf(s.Err, "wrote %s: adapt its operations, then check it with: %s\n", clean(c.String("out")), shell.Line("agentaudit", "validate", c.String("out"), "openapi.json"))
 			return nil
 		},
 	}

@@ -1,45 +1,27 @@
 package main
 
 import (
-	"bytes"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"agentaudit/fetch"
-	"agentaudit/fetch/fakenet"
-	"agentaudit/fetch/weburl"
 )
 
 // What a scan writes can be published as it is and then passes the audit.
 func TestDiscoveredFilesPass(t *testing.T) {
-	n := fakenet.New(fakenet.Options{})
-	t.Cleanup(n.Close)
+	n := newNet(t)
 	site := n.Site("shop.example")
 	site.Static("/", 200, header("text/html"), `<!doctype html><title>Shop \x1b[31m</title><a href="/docs">Documentation</a><a href="https://mcp.shop.example/mcp">MCP</a>`)
 	site.Static("/docs", 200, header("text/markdown"), "# Docs\n")
-	client := n.Client(fetch.Config{UserAgent: "test"})
-	start, err := weburl.ParseStart("shop.example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := client.Visit()
-	defer v.Close()
-	r, err := scan(t.Context(), v, start, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	s := streams{Out: &stdout, Err: &stderr}
 	out := filepath.Join(t.TempDir(), "files")
-	if err := giveReport(s, r, out, false); err != nil {
-		t.Fatal(err)
+	code, stdout, stderr := online(t, n, "discover", "shop.example", "--out", out)
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit %d, %s", code, stderr)
 	}
 	for _, want := range []string{"https://shop.example/docs", "https://mcp.shop.example/mcp", "agentaudit audit https://shop.example/agentic.json", "Only linked"} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("the summary does not say %q:\n%s", want, &stdout)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, stdout)
 		}
 	}
 	for name, contentType := range map[string]string{"agentic.json": "application/json", "agentic.txt": "text/plain; charset=utf-8", "README.md": "text/markdown"} {
@@ -60,8 +42,18 @@ func TestDiscoveredFilesPass(t *testing.T) {
 	if code, o, _ := command(t, "text", "--check", filepath.Join(out, "agentic.json")); code != 0 {
 		t.Errorf("text --check: exit %d, %s", code, o)
 	}
-	if err := giveReport(s, r, out, false); err == nil || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("the directory was written over: %v", err)
+	// What exists is refused before the site is asked for anything.
+	asked := n.Stats("shop.example").Requests["/"]
+	if code, _, stderr := online(t, n, "discover", "shop.example", "--out", out); code != exitUsage || !strings.Contains(stderr, "exists already") || n.Stats("shop.example").Requests["/"] != asked {
+		t.Errorf("the directory again: exit %d, %d requests more, %s", code, n.Stats("shop.example").Requests["/"]-asked, stderr)
+	}
+	// A scan that fails leaves nothing behind.
+	site.Static("/", http.StatusNotFound, header("text/html"), "gone")
+	if code, _, stderr := online(t, n, "discover", "shop.example", "--out", out+"2"); code != exitUndone || stderr == "" {
+		t.Errorf("a site without a page: exit %d, %s", code, stderr)
+	}
+	if left, err := os.ReadDir(filepath.Dir(out)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

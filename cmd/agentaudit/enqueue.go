@@ -63,7 +63,7 @@ func (r *runner) enqueue(c *cli.Context) error {
 		return err
 	}
 	if alone && r.cfg.redis == "" {
-		r.note("nobody works on %s at the moment; the batch waits for agentaudit serve, or agentaudit run --resume %s", r.cfg.dataDir, b.ID)
+		r.note("nobody works on %s at the moment; the batch waits for %s, or %s", clean(r.cfg.dataDir), r.cfg.hint("serve"), r.cfg.hint("run", "--resume", string(b.ID)))
 	}
 	_, err = fmt.Fprintln(r.s.Out, b.ID)
 	return err

@@ -66,14 +66,14 @@ const kitIndex = "INDEX.txt"
 type kitsOf struct {
 	d     *newDir
 	index *bufio.Writer
-	// taken are folder names, seen the runs that were written.
-	taken map[string]bool
-	seen  map[store.RunID]bool
+	names folderNames
+	// seen are the runs that were written.
+	seen map[store.RunID]bool
 	// kits counts folders, old failed and partial sites without a kit.
 	kits, old int
 }
 
-func writeKits(ctx context.Context, s streams, st *store.Store, b *store.Batch, f store.Filter, path string) error {
+func writeKits(ctx context.Context, s streams, cfg *config, st *store.Store, b *store.Batch, f store.Filter, path string) error {
 	d, err := openDir(path, "--"+fixKitName)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func writeKits(ctx context.Context, s streams, st *store.Store, b *store.Batch, 
 		return d.failed(err)
 	}
 	if w.old > 0 {
-		fmt.Fprintf(s.Err, "%s no fix kit: they were audited by a version of agentaudit that made none; agentaudit retry %s --outcome failed makes them\n",
-			plural(int64(w.old), "result has", "results have"), b.ID)
+		fmt.Fprintf(s.Err, "%s no fix kit: they were audited by a version of agentaudit that made none; %s makes them\n",
+			plural(int64(w.old), "result has", "results have"), cfg.hint("retry", string(b.ID), "--outcome", string(report.OutcomeFailed)))
 	}
 	if w.kits == 0 {
 		fmt.Fprintf(s.Err, "no result has a fix kit: %s was not written\n", clean(path))
@@ -110,7 +110,7 @@ func writeKits(ctx context.Context, s streams, st *store.Store, b *store.Batch, 
 }
 
 func newKits(d *newDir, b *store.Batch, index io.Writer) *kitsOf {
-	w := &kitsOf{d: d, index: bufio.NewWriter(index), taken: map[string]bool{strings.ToLower(kitIndex): true}, seen: map[store.RunID]bool{}}
+	w := &kitsOf{d: d, index: bufio.NewWriter(index), names: folderNames{strings.ToLower(kitIndex): 1}, seen: map[store.RunID]bool{}}
 	fmt.Fprintf(w.index, "Fix kits of batch %s (%s): what to publish for each site that is failed or partial.\n"+
 		"Each folder begins with %s.\n\n", b.ID, clean(batchName(b)), publication.NameIndex)
 	return w
@@ -130,11 +130,7 @@ func (w *kitsOf) write(r store.Row) error {
 		_, err := fmt.Fprintf(w.index, "(none)  %s %s  %s: audited by a version that made no fix kits; audit it again\n", r.Outcome, r.Reason, clean(r.Target))
 		return err
 	}
-	name := folderOf(r.Target)
-	for i := 2; w.taken[name]; i++ {
-		name = fmt.Sprintf("%s-%d", folderOf(r.Target), i)
-	}
-	w.taken[name] = true
+	name := w.names.next(folderOf(r.Target))
 	if err := w.d.folder(name, kitFiles(k)); err != nil {
 		return err
 	}
@@ -142,6 +138,21 @@ func (w *kitsOf) write(r store.Row) error {
 	_, err = fmt.Fprintf(w.index, "%s/  %s %s  %s: %s to publish, %s to do by hand\n", name, r.Outcome, r.Reason, clean(r.Target),
 		plural(int64(len(k.Files)), "file", "files"), plural(int64(len(k.ByHand)), "thing", "things"))
 	return err
+}
+
+// folderNames gives every folder a name of its own. It holds the names taken,
+// each with the number of the last folder that wanted it.
+type folderNames map[string]int
+
+// next is the name that was wished for, with a number where others have it.
+func (n folderNames) next(wish string) string {
+	name := wish
+	for n[name] > 0 {
+		n[wish]++
+		name = fmt.Sprintf("%s-%d", wish, n[wish])
+	}
+	n[name]++
+	return name
 }
 
 // folderOf is a folder name for a target: its host, and the path where it is
@@ -161,5 +172,9 @@ func folderOf(target string) string {
 		return '-'
 	}, name)
 	// No name begins or ends in what systems treat apart.
-	return strings.Trim(name[:min(len(name), 100)], ".-_")
+	name = strings.Trim(name[:min(len(name), 100)], ".-_")
+	if name == "" || publication.IsDeviceName(name) {
+		name = strings.TrimSuffix("site-"+name, "-")
+	}
+	return name
 }

@@ -190,7 +190,7 @@ func TestResultsWithoutKits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	b, err := findBatch(t.Context(), st, latest)
+	b, err := findBatch(t.Context(), nil, st, latest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,12 +217,26 @@ func TestFoldersAreNamedByTheirSite(t *testing.T) {
 		"https://shop.example/%2e%2e/agentic.json":         "shop.example--2e-2e",
 		"https://[2600::1]/agentic.json":                   "2600--1",
 		"https://shop.example./agentic.json":               "shop.example",
+		"https://con.example/agentic.json":                 "site-con.example", // devices of Windows
+		"https://NUL/agentic.json":                         "site-nul",
+		"https://com1.lpt1.example/a/agentic.json":         "site-com1.lpt1.example-a",
+		"https://console.example/agentic.json":             "console.example",
+		"https://-/agentic.json":                           "site",
 		"https://xn--fhre-loa.example/agentic.json":        "xn--fhre-loa.example",
 		"https://shop.example/" + strings.Repeat("x", 300): "shop.example-" + strings.Repeat("x", 87),
 	} {
 		if got := folderOf(target); got != want {
 			t.Errorf("%s is in %s, want %s", target, got, want)
 		}
+	}
+	// Names that meet take each other's numbers in no order.
+	taken := folderNames{"index.txt": 1}
+	var got []string
+	for _, wish := range []string{"a", "a", "a-2", "a", "a-2", "index.txt", "a-3"} {
+		got = append(got, taken.next(wish))
+	}
+	if want := []string{"a", "a-2", "a-2-2", "a-3", "a-2-3", "index.txt-2", "a-3-2"}; !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
 	}
 	n := newNet(t)
 	for _, host := range []string{"shop.example", "shop.example-a.example"} {

@@ -90,7 +90,7 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 	if r.drops {
 		return errors.Join(undone(err), producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its listing could not be read to its end"))
 	}
-	r.note("%s were taken; agentaudit run --resume %s goes on, agentaudit cancel %s drops them", plural(counts.Lines, "listing", "listings"), b.ID, b.ID)
+	r.note("%s were taken; %s goes on, %s drops them", plural(counts.Lines, "listing", "listings"), r.cfg.hint("run", "--resume", string(b.ID)), r.cfg.hint("cancel", string(b.ID)))
 	if ctx.Err() != nil {
 		return err
 	}

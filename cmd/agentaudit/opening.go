@@ -16,7 +16,7 @@ import (
 func openStore(ctx context.Context, cfg *config, access store.Access) (*store.Store, error) {
 	st, err := store.Open(ctx, cfg.place(), store.Options{Access: access, Log: cfg.log})
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, usagef("there are no batches in %s yet; agentaudit run LIST makes the first, --data-dir or --store names another place", cfg.placeName())
+		return nil, usagef("there are no batches in %s yet; %s makes the first, --data-dir or --store names another place", cfg.placeName(), cfg.hint("run", "LIST"))
 	}
 	if err != nil {
 		return nil, undone(fmt.Errorf("cannot open the store: %w", err))
@@ -25,7 +25,7 @@ func openStore(ctx context.Context, cfg *config, access store.Access) (*store.St
 }
 
 // withStore lets a command do something with the store that its flags name.
-func withStore(c *cli.Context, s streams, access store.Access, do func(*store.Store) error) error {
+func withStore(c *cli.Context, s streams, access store.Access, do func(*config, *store.Store) error) error {
 	cfg, err := newConfig(c, s)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func withStore(c *cli.Context, s streams, access store.Access, do func(*store.St
 		return err
 	}
 	defer st.Close()
-	return do(st)
+	return do(cfg, st)
 }
 
 // openBeside opens the store for a process that shares it with others. Where
@@ -78,14 +78,14 @@ const latest = "latest"
 
 // findBatch finds a batch by its id, by the beginning of its id where only one
 // batch begins so, or as the newest one ("latest" or nothing).
-func findBatch(ctx context.Context, st *store.Store, name string) (*store.Batch, error) {
+func findBatch(ctx context.Context, cfg *config, st *store.Store, name string) (*store.Batch, error) {
 	if name == "" || name == latest {
 		newest, err := st.Batches(ctx, "", 1)
 		if err != nil {
 			return nil, undone(err)
 		}
 		if len(newest) == 0 {
-			return nil, usagef("there are no batches yet; agentaudit run LIST makes the first")
+			return nil, usagef("there are no batches yet; %s makes the first", cfg.hint("run", "LIST"))
 		}
 		return &newest[0], nil
 	}
@@ -107,7 +107,7 @@ func findBatch(ctx context.Context, st *store.Store, name string) (*store.Batch,
 				continue
 			}
 			if found != nil {
-				return nil, usagef("more than one batch begins with %q; agentaudit batches lists them", clean(name))
+				return nil, usagef("more than one batch begins with %q; %s lists them", clean(name), cfg.hint("batches"))
 			}
 			found = &page[i]
 		}
@@ -117,7 +117,7 @@ func findBatch(ctx context.Context, st *store.Store, name string) (*store.Batch,
 		before = page[len(page)-1].ID
 	}
 	if found == nil {
-		return nil, usagef("there is no batch %q; agentaudit batches lists them", clean(name))
+		return nil, usagef("there is no batch %q; %s lists them", clean(name), cfg.hint("batches"))
 	}
 	return found, nil
 }

@@ -219,13 +219,13 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	outErr := out.close()
 	switch {
 	case workErr != nil:
-		return undone(fmt.Errorf("the worker cannot go on: %w; agentaudit run --resume %s goes on when that is put right", workErr, b.ID))
+		return undone(fmt.Errorf("the worker cannot go on: %w; %s goes on when that is put right", workErr, r.cfg.hint("run", "--resume", string(b.ID))))
 	case watchErr != nil && ctx.Err() == nil:
 		return undone(watchErr)
 	case outErr != nil:
 		return undone(fmt.Errorf("the results are in the store, but not all of them in %s: %w", r.out, outErr))
 	case ctx.Err() != nil:
-		r.note("stopped; agentaudit run --resume %s goes on", b.ID)
+		r.note("stopped; %s goes on", r.cfg.hint("run", "--resume", string(b.ID)))
 		return ctx.Err()
 	}
 	return nil

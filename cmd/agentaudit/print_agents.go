@@ -10,6 +10,7 @@ import (
 
 	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/report"
+	"agentaudit/audit/shell"
 )
 
 // agentsSentence says in words what became of a site's agents.txt.
@@ -189,6 +190,6 @@ func printAgentsBeside(s *screen, res *report.Result) error {
 	if r.Verdict == agentstxt.VerdictAbsent {
 		return nil
 	}
-	_, err := fmt.Fprintln(s.w, s.in("  All of it: agentaudit agents "+clean(strings.TrimPrefix(r.Origin, "https://")), dim))
+	_, err := fmt.Fprintln(s.w, s.in("  All of it: "+shell.Line("agentaudit", "agents", strings.TrimPrefix(r.Origin, "https://")), dim))
 	return err
 }

@@ -69,7 +69,7 @@ func resultsCommand(s streams) *cli.Command {
 				return err
 			}
 			defer st.Close()
-			b, err := findBatch(c.Context, st, c.Args().First())
+			b, err := findBatch(c.Context, cfg, st, c.Args().First())
 			if err != nil {
 				return err
 			}
@@ -82,15 +82,15 @@ func resultsCommand(s streams) *cli.Command {
 					}
 				}
 				if c.IsSet("site") {
-					if _, filter.Run, err = findSite(c.Context, st, b, c.String("site")); err != nil {
+					if _, filter.Run, err = findSite(c.Context, cfg, st, b, c.String("site")); err != nil {
 						return err
 					}
 				}
-				return writeKits(c.Context, s, st, b, filter, c.String(fixKitName))
+				return writeKits(c.Context, s, cfg, st, b, filter, c.String(fixKitName))
 			case c.Bool("rejected"):
 				return listRejected(c.Context, s, st, b, c.String("format"))
 			case c.IsSet("site"):
-				return showSite(c.Context, s, st, b, c.String("site"), c.String("format"), "")
+				return showSite(c.Context, s, cfg, st, b, c.String("site"), c.String("format"), "")
 			}
 			return listResults(c, s, st, b, filter)
 		},
@@ -213,13 +213,13 @@ func pageResults(ctx context.Context, st *store.Store, f store.Filter, cursor st
 }
 
 // findSite finds the run of a site in a batch.
-func findSite(ctx context.Context, st *store.Store, b *store.Batch, site string) (t audit.Target, run store.RunID, err error) {
+func findSite(ctx context.Context, cfg *config, st *store.Store, b *store.Batch, site string) (t audit.Target, run store.RunID, err error) {
 	if t, err = audit.ParseTarget(site, ""); err != nil {
 		return t, "", usagef("--site: %v", err)
 	}
 	run, err = st.FindRun(ctx, b.ID, t.ProfileURL.String(), "")
 	if errors.Is(err, store.ErrNotFound) {
-		return t, "", usagef("%s is not in batch %s; agentaudit results %s --host %s lists what is", t.ProfileURL, b.ID, b.ID, t.ProfileURL.Hostname())
+		return t, "", usagef("%s is not in batch %s; %s lists what is", t.ProfileURL, b.ID, cfg.hint("results", string(b.ID), "--host", t.ProfileURL.Hostname()))
 	}
 	if err != nil {
 		return t, "", undone(err)
@@ -229,13 +229,13 @@ func findSite(ctx context.Context, st *store.Store, b *store.Batch, site string)
 
 // showSite shows the result of one site of a batch as audit does. kit is the
 // command that writes its fix kit, "" for the usual one.
-func showSite(ctx context.Context, s streams, st *store.Store, b *store.Batch, site, name, kit string) error {
-	if kit == "" {
-		kit = fmt.Sprintf("agentaudit results %s --site %s --%s DIR", b.ID, clean(site), fixKitName)
-	}
-	t, run, err := findSite(ctx, st, b, site)
+func showSite(ctx context.Context, s streams, cfg *config, st *store.Store, b *store.Batch, site, name, kit string) error {
+	t, run, err := findSite(ctx, cfg, st, b, site)
 	if err != nil {
 		return err
+	}
+	if kit == "" {
+		kit = cfg.hint("results", string(b.ID), "--site", t.ProfileURL.String(), "--"+fixKitName, "DIR")
 	}
 	page, err := st.Results(ctx, store.Filter{Batch: b.ID, Run: run}, "", 1)
 	if err != nil {

@@ -195,7 +195,7 @@ func (r *runner) finish(ctx context.Context, st *store.Store, b *store.Batch) er
 	if r.format != "" {
 		err = printDocument(ctx, r.s.Out, st, b, r.format, format.Options{Objection: r.objection(), Baseline: r.baseline})
 	} else {
-		err = printSummary(ctx, r.s.Out, st, b, r.hints)
+		err = printSummary(ctx, r.s.Out, r.cfg, st, b, r.hints)
 	}
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *runner) batch(ctx context.Context, st *store.Store) (*store.Batch, erro
 		return r.resumed(ctx, st)
 	}
 	if old, err := st.LatestUnfinished(ctx); err == nil {
-		r.note("batch %s (%s) is unfinished; agentaudit run --resume %s goes on with it", old.ID, clean(batchName(old)), old.ID)
+		r.note("batch %s (%s) is unfinished; %s goes on with it", old.ID, clean(batchName(old)), r.cfg.hint("run", "--resume", string(old.ID)))
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return nil, undone(err)
 	}
@@ -258,7 +258,7 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 	})
 	if err != nil {
 		if ctx.Err() != nil && r.list.Rereadable() && !r.drops {
-			r.note("the list was not read to its end; agentaudit run --resume %s reads it again", b.ID)
+			r.note("the list was not read to its end; %s reads it again", r.cfg.hint("run", "--resume", string(b.ID)))
 			return nil, err
 		}
 		if dropErr := producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its list could not be read"); dropErr != nil {
@@ -295,7 +295,7 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 	var b *store.Batch
 	var err error
 	if r.resumeBatch != "" {
-		b, err = findBatch(ctx, st, r.resumeBatch)
+		b, err = findBatch(ctx, r.cfg, st, r.resumeBatch)
 	} else if b, err = st.LatestUnfinished(ctx); errors.Is(err, store.ErrNotFound) {
 		return nil, usagef("there is no unfinished batch in %s", r.cfg.placeName())
 	}
@@ -317,7 +317,7 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 			return r.seal(ctx, st, b, started)
 		}
 		if !r.list.Rereadable() {
-			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with agentaudit cancel %s and run the list anew", b.ID, b.ID)
+			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with %s and run the list anew", b.ID, r.cfg.hint("cancel", string(b.ID)))
 		}
 		if err := st.DiscardIntake(ctx, b.ID); err != nil {
 			return nil, undone(err)

@@ -138,7 +138,7 @@ func addSchedule(c *cli.Context, s streams, cfg *config, v *store.Schedule) erro
 	}
 	defer st.Close()
 	if c.IsSet("batch") {
-		b, err := findBatch(c.Context, st, c.String("batch"))
+		b, err := findBatch(c.Context, cfg, st, c.String("batch"))
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func addSchedule(c *cli.Context, s streams, cfg *config, v *store.Schedule) erro
 	}
 	kept, err := st.AddSchedule(c.Context, *v)
 	if errors.Is(err, store.ErrConflict) {
-		return usagef("there is a schedule %q already; agentaudit schedule remove forgets it", v.Name)
+		return usagef("there is a schedule %q already; %s forgets it", v.Name, cfg.hint("schedule", "remove", v.Name))
 	}
 	if err != nil {
 		return undone(err)
@@ -169,7 +169,7 @@ func scheduleListCommand(s streams) *cli.Command {
 			if c.NArg() > 0 {
 				return usagef("schedule list takes no arguments")
 			}
-			return withStore(c, s, store.ReadOnly, func(st *store.Store) error {
+			return withStore(c, s, store.ReadOnly, func(cfg *config, st *store.Store) error {
 				all, err := st.Schedules(c.Context)
 				if err != nil {
 					return undone(err)
@@ -180,17 +180,17 @@ func scheduleListCommand(s streams) *cli.Command {
 					}
 					return printJSON(s.Out, all)
 				}
-				printSchedules(s.Out, all, time.Now())
+				printSchedules(s.Out, cfg, all, time.Now())
 				return nil
 			})
 		},
 	}
 }
 
-func printSchedules(w io.Writer, all []store.Schedule, now time.Time) {
+func printSchedules(w io.Writer, cfg *config, all []store.Schedule, now time.Time) {
 	sc := newScreen(w)
 	if len(all) == 0 {
-		fmt.Fprintln(w, "There are no schedules yet. agentaudit schedule add NAME LIST --cron EXPRESSION makes the first.")
+		fmt.Fprintf(w, "There are no schedules yet. %s makes the first.\n", cfg.hint("schedule", "add", "NAME", "LIST", "--cron", "EXPRESSION"))
 	}
 	for i := range all {
 		v := &all[i]
@@ -211,7 +211,7 @@ func printSchedules(w io.Writer, all []store.Schedule, now time.Time) {
 		case v.Forced:
 			next = "as soon as agentaudit serve, or worker --schedules, looks"
 		case v.Paused:
-			next = sc.in("paused", yellow) + "; agentaudit schedule resume goes on"
+			next = sc.in("paused", yellow) + "; " + cfg.hint("schedule", "resume", v.Name) + " goes on"
 		case v.Filling:
 			next = "its list is being read; then " + next
 		case now.Sub(v.NextAt) > schedule.LateAfter:
@@ -282,8 +282,8 @@ func scheduleStep(s streams, name, usage, about string, do func(context.Context,
 			if c.NArg() != 1 {
 				return usagef("schedule %s needs one schedule; agentaudit schedule list lists them", name)
 			}
-			return withStore(c, s, store.Shared, func(st *store.Store) error {
-				v, err := findSchedule(c.Context, st, c.Args().First())
+			return withStore(c, s, store.Shared, func(cfg *config, st *store.Store) error {
+				v, err := findSchedule(c.Context, cfg, st, c.Args().First())
 				if err != nil {
 					return err
 				}
@@ -305,7 +305,7 @@ func scheduleStep(s streams, name, usage, about string, do func(context.Context,
 }
 
 // findSchedule finds a schedule by its name or id.
-func findSchedule(ctx context.Context, st *store.Store, name string) (*store.Schedule, error) {
+func findSchedule(ctx context.Context, cfg *config, st *store.Store, name string) (*store.Schedule, error) {
 	all, err := st.Schedules(ctx)
 	if err != nil {
 		return nil, undone(err)
@@ -315,5 +315,5 @@ func findSchedule(ctx context.Context, st *store.Store, name string) (*store.Sch
 			return &all[i], nil
 		}
 	}
-	return nil, usagef("there is no schedule %q; agentaudit schedule list lists them", clean(name))
+	return nil, usagef("there is no schedule %q; %s lists them", clean(name), cfg.hint("schedule", "list"))
 }

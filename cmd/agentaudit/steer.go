@@ -20,7 +20,7 @@ func cancelCommand(s streams) *cli.Command {
 		Description: "Audits that are under way are finished; results that are there stay. Works while a run goes on\n" +
 			"in another terminal.\n\nEXAMPLE\n   agentaudit cancel latest",
 		Action: func(c *cli.Context) error {
-			return steer(c, s, func(st *store.Store, b *store.Batch) error {
+			return steer(c, s, func(cfg *config, st *store.Store, b *store.Batch) error {
 				if err := st.CancelBatch(c.Context, b.ID, "cancelled from the command line"); err != nil {
 					return err
 				}
@@ -40,11 +40,11 @@ func pauseCommand(s streams) *cli.Command {
 			"work on the batch, and leaves other batches alone.\n\nEXAMPLE\n   agentaudit pause latest --note \"until Monday\"",
 		Flags: []cli.Flag{&cli.StringFlag{Name: "note", Usage: "say why in `TEXT`, for those who look at the batch", Value: "paused from the command line"}},
 		Action: func(c *cli.Context) error {
-			return steer(c, s, func(st *store.Store, b *store.Batch) error {
+			return steer(c, s, func(cfg *config, st *store.Store, b *store.Batch) error {
 				if err := st.PauseBatch(c.Context, b.ID, c.String("note")); err != nil {
 					return err
 				}
-				fmt.Fprintf(s.Err, "batch %s is paused: %d of %s are done; agentaudit resume %s goes on\n", b.ID, b.Done(), plural(b.Entries, "entry", "entries"), b.ID)
+				fmt.Fprintf(s.Err, "batch %s is paused: %d of %s are done; %s goes on\n", b.ID, b.Done(), plural(b.Entries, "entry", "entries"), cfg.hint("resume", string(b.ID)))
 				return nil
 			})
 		},
@@ -59,7 +59,7 @@ func resumeCommand(s streams) *cli.Command {
 		Description: "Running workers (agentaudit serve, worker or run) take it up again within a second. To go on with a\n" +
 			"batch that nobody works on, use agentaudit run --resume.\n\nEXAMPLE\n   agentaudit resume latest",
 		Action: func(c *cli.Context) error {
-			return steer(c, s, func(st *store.Store, b *store.Batch) error {
+			return steer(c, s, func(cfg *config, st *store.Store, b *store.Batch) error {
 				if err := st.ResumeBatch(c.Context, b.ID); err != nil {
 					return err
 				}
@@ -71,16 +71,16 @@ func resumeCommand(s streams) *cli.Command {
 }
 
 // steer finds the one batch that a command names and does something to it.
-func steer(c *cli.Context, s streams, do func(*store.Store, *store.Batch) error) error {
+func steer(c *cli.Context, s streams, do func(*config, *store.Store, *store.Batch) error) error {
 	if c.NArg() != 1 {
 		return usagef("%s needs one batch (an id or \"latest\"); agentaudit batches lists them", c.Command.Name)
 	}
-	return withStore(c, s, store.Shared, func(st *store.Store) error {
-		b, err := findBatch(c.Context, st, c.Args().First())
+	return withStore(c, s, store.Shared, func(cfg *config, st *store.Store) error {
+		b, err := findBatch(c.Context, cfg, st, c.Args().First())
 		if err != nil {
 			return err
 		}
-		err = do(st, b)
+		err = do(cfg, st, b)
 		if errors.Is(err, store.ErrConflict) {
 			return usagef("batch %s is %s: %v", b.ID, b.State, err)
 		}
@@ -152,7 +152,7 @@ func (r *runner) retry(ctx context.Context, name string, sel store.Selection) er
 		return err
 	}
 	defer st.Close()
-	b, err := findBatch(ctx, st, name)
+	b, err := findBatch(ctx, r.cfg, st, name)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit/profile"
+	"agentaudit/audit/shell"
 	"agentaudit/audit/textindex"
 )
 
@@ -79,7 +80,11 @@ func readProfile(path string, allowLocal bool) (profile.Profile, error) {
 	}
 	v := doc.Validate(profile.Options{AllowLocal: allowLocal})
 	if !v.Valid() {
-		return nil, usagef("%s is not a valid profile: %s (agentaudit validate %s lists all problems)", clean(path), clean(v.Messages()[0]), clean(path))
+		words := []string{"agentaudit", "validate", path}
+		if allowLocal {
+			words = append(words, "--allow-local")
+		}
+		return nil, usagef("%s is not a valid profile: %s (%s lists all problems)", clean(path), clean(v.Messages()[0]), shell.Line(words...))
 	}
 	return v.Profile, nil
 }

@@ -104,7 +104,7 @@ func (r *runner) tell(ctx context.Context, st *store.Store, b *store.Batch) erro
 	}
 	r.note("%s written back", plural(c.Sent, "changed outcome", "changed outcomes"))
 	if c.Again > 0 {
-		r.note("%d could not be delivered yet; a later run or serve tries again (agentaudit deliveries says why)", c.Again)
+		r.note("%d could not be delivered yet; a later run or serve tries again (%s says why)", c.Again, r.cfg.hint("deliveries"))
 	}
 	return nil
 }
