@@ -16,6 +16,9 @@ type Auditor struct {
 	Client *fetch.Client
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
+	// Robots, if not nil, keeps what sites said in their robots.txt for the scans
+	// to come.
+	Robots discovery.RobotsCache
 	// Log hears of our own faults in scans, which are no part of a result; nil
 	// is silence.
 	Log *slog.Logger

@@ -56,7 +56,7 @@ func (a *Auditor) scan(ctx context.Context, m *memory, j *judge, o Options, w *J
 				}
 			}
 		}()
-		return discovery.Scan(ctx, m, start, discovery.Options{Now: a.now, IgnoreRobots: o.IgnoreRobots})
+		return discovery.Scan(ctx, m, start, discovery.Options{Now: a.now, IgnoreRobots: o.IgnoreRobots, RobotsCache: a.Robots})
 	}()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, context.Cause(ctx)

@@ -6,8 +6,10 @@
 // the truth (pipeline specification, promise 2). The queue may lose jobs, hold
 // them twice or hand them out late; whoever gets one asks the store.
 //
-// Beside jobs it has one more thing that processes share: places at hosts and
-// addresses ([Places]), so that all workers together keep their manners.
+// Beside jobs it has two more things that processes share: places at hosts and
+// addresses ([Places]), so that all workers together keep their manners, and
+// small caches ([Cache]), so that one need not ask a site for what another was
+// told a moment ago.
 //
 // # What a handler says
 //

@@ -81,6 +81,9 @@ type Robots struct {
 	// Also is the reading for the www or non-www counterpart of that origin,
 	// nil where no link or redirect led there.
 	Also *report.Observation `json:"also,omitempty"`
+	// Cached says that an earlier scan read it, or the other: the site was not
+	// asked again within an hour.
+	Cached bool `json:"cached,omitempty"`
 	// Redirects counts those that were followed to reach either.
 	Redirects int `json:"redirects,omitempty"`
 	// Disallowed are the documents linked or redirected to that were not read

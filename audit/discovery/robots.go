@@ -30,6 +30,7 @@ type rules struct {
 	list      *robots.Rules
 	// disallow is set where nothing may be read: the rules could not be.
 	disallow bool
+	cached   bool // read by an earlier scan
 }
 
 // published are the files of a publication, which are there for agents:
@@ -45,7 +46,7 @@ func (s *scan) allowed(ctx context.Context, u *weburl.URL) bool {
 	}
 	r := s.rules[u.Origin()]
 	if r == nil {
-		r = readRobots(ctx, s.f, u, s.Agent)
+		r = s.rulesOf(ctx, u)
 		s.rules[u.Origin()] = r
 		s.noteRobots(r)
 	}
@@ -73,6 +74,7 @@ func (s *scan) noteRobots(r *rules) {
 		s.robots.Also = &r.observed
 	}
 	s.robots.Redirects += r.redirects
+	s.robots.Cached = s.robots.Cached || r.cached
 }
 
 // readRobots reads the rules of an origin once (RFC 9309, section 2.3.1): no

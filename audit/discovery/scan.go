@@ -23,6 +23,9 @@ type Options struct {
 	IgnoreRobots bool
 	// Agent is the product token looked for in robots.txt, "" for "agentaudit".
 	Agent string
+	// RobotsCache, if not nil, is asked before a site is asked for its
+	// robots.txt.
+	RobotsCache RobotsCache
 }
 
 // scan is one scan under way.

@@ -177,6 +177,20 @@ func TestABatchKeepsHowItScans(t *testing.T) {
 	}
 }
 
+// Listings on one host are scanned one by one, and its robots.txt is read once.
+func TestAWorkerRemembersRobots(t *testing.T) {
+	n := newNet(t)
+	site := unpublished(n, "shop.example")
+	site.Static("/robots.txt", 200, header("text/plain"), "User-agent: *\nDisallow: /docs/private\n")
+	site.Static("/", 200, header("text/html"), `<title>Shop</title><a href="/docs/private">Documentation</a>`)
+	if code, _, errs := online(t, n, "run", "shop.example", "shop.example/b/agentic.json", "--quiet", "--data-dir", t.TempDir()); code != 0 {
+		t.Fatal(errs)
+	}
+	if got := n.Stats("shop.example").Requests; got["/"] != 2 || got["/robots.txt"] != 1 || got["/docs/private"] != 0 {
+		t.Errorf("requests %v", got)
+	}
+}
+
 // Results that are older than fix kits are told apart from those without need.
 func TestResultsWithoutKits(t *testing.T) {
 	n := newNet(t)

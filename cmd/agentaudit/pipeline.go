@@ -71,7 +71,7 @@ func (m mannered) Run(ctx context.Context) error {
 
 // worker makes the worker for a store and a queue. soleOwner says that no other
 // process works on the store; observe may be nil. Workers on one Redis server
-// share their manners.
+// share their manners, and what they know of robots.txt.
 func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observe func(worker.Event)) (*mannered, error) {
 	tuneMemory()
 	// Who is alone keeps its manners by itself, which costs nothing.
@@ -89,7 +89,7 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 	reconcile := min(p.lease/3, 10*time.Second)
 	w, err := worker.New(worker.Config{
 		Lease: p.lease, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
-		Auditor: &audit.Auditor{Client: client, Log: p.cfg.log},
+		Auditor: &audit.Auditor{Client: client, Robots: q.NewCache("robots", p.cfg.log), Log: p.cfg.log},
 	})
 	if err != nil {
 		done()
