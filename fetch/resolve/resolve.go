@@ -114,6 +114,10 @@ func (r *Resolver) Lookup(ctx context.Context, host string, fresh bool) ([]netip
 	flight := r.flights.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.lookup)
 		defer cancel()
+		// Another flight may have landed between the look above and this one.
+		if a, ok := r.cache.get(host, time.Now()); ok && !fresh {
+			return a, nil
+		}
 		a, err := r.ask(ctx, host)
 		if err != nil {
 			return nil, err
