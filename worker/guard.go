@@ -1,18 +1,11 @@
 package worker
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"agentaudit/audit"
-	"agentaudit/audit/report"
-	"agentaudit/fetch"
 	"agentaudit/store"
 )
 
@@ -26,9 +19,10 @@ const NetworkNote = "our own network is in trouble: "
 // A failure in the way in which our network fails (dns, connect, timeout) is
 // held back for a moment. When any other host answers after it, it was the
 // site: it counts. When many different hosts fail and none answers, hosts that
-// answered lately are tried. If they can be reached it was the sites. If not,
-// the network is down: what is held back goes back uncounted, batches are
-// paused, nothing more is begun, and the hosts are tried until one answers.
+// answered lately are tried; nothing is begun meanwhile. If one of them can be
+// reached it was the sites. If not, the network is down: what is held back goes
+// back uncounted, as does what was begun before the network is back, batches are
+// paused, and the hosts are tried until one answers.
 type guard struct {
 	mu sync.Mutex
 	// answered is when a host last answered.
@@ -37,18 +31,31 @@ type guard struct {
 	// where their failure counts already.
 	suspects []suspect
 	hosts    map[string]bool
-	// known are the hosts that answered last, newest first.
+	// over is closed when a suspicion is over; nil where there is none.
+	over chan struct{}
+	// known are the hosts that answered last, newest first; turn is the one to
+	// be tried next, so that no stranger is asked all the time.
 	known []string
-	// down says that the network is down; batches were paused for it.
-	down    bool
+	turn  int
+	// tried is when hosts were last tried with success, recovered when an
+	// outage ended.
+	tried, recovered time.Time
+	// down says that the network is down.
+	down bool
+	wake chan struct{}
+
+	// batches are those that the outage concerns, true where they were paused;
+	// only watchNetwork knows them. steer is held while batches are paused, and
+	// by who resumes others' because it takes the network for there.
 	batches map[store.BatchID]bool
-	wake    chan struct{}
+	steer   sync.Mutex
 }
 
 type suspect struct {
-	r    *run
-	j    audit.Judgement
-	when time.Time
+	r *run
+	j audit.Judgement
+	// began and when are the beginning and the end of the attempt.
+	began, when time.Time
 }
 
 const (
@@ -58,33 +65,56 @@ const (
 	manyHosts = 5
 	// doubt is how long a failure is held back while few hosts failed.
 	doubt = 2 * time.Second
-	// knownHosts is how many hosts that answered are remembered to be tried.
-	knownHosts = 5
+	// trustFor is how long after hosts were tried none is tried again.
+	trustFor = time.Second
+	// knownHosts is how many hosts that answered are remembered; triedHosts of
+	// them are tried at a time.
+	knownHosts = 50
+	triedHosts = 5
 )
 
 func newGuard() *guard {
 	return &guard{hosts: map[string]bool{}, batches: map[store.BatchID]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// suspect takes over a failed attempt that may be our network's fault; false
-// says that the attempt counts.
-func (g *guard) suspect(r *run, j audit.Judgement, now time.Time) bool {
+// suspect takes over a failed attempt that may be our network's fault. It
+// returns true for one that certainly is: it was begun before the network came
+// back.
+func (g *guard) suspect(s suspect) (excused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !j.Verdict.Network {
-		return false
+	if s.began.Before(g.recovered) {
+		return true
 	}
-	g.hosts[r.Host] = true
-	g.suspects = append(g.suspects, suspect{r, j, now})
-	if len(g.hosts) >= manyHosts {
+	g.suspects = append(g.suspects, s)
+	g.hosts[s.r.Host] = true
+	g.suspectOrNot()
+	return false
+}
+
+// suspectOrNot begins or ends the suspicion, as the hosts that failed say. What
+// is known needs none.
+func (g *guard) suspectOrNot() {
+	many := len(g.hosts) >= manyHosts && !g.down
+	switch {
+	case many && g.over == nil:
+		g.over = make(chan struct{})
 		g.look()
+	case !many && g.over != nil:
+		close(g.over)
+		g.over = nil
 	}
-	return true
+}
+
+// suspicion is closed when a suspicion is over, nil where there is none.
+func (g *guard) suspicion() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over
 }
 
 // heard notes that a host ("" for one without a run of its own) answered, and
-// returns the attempts that count now:
-// those that failed before it did.
+// returns the attempts that count now: those that failed before it did.
 func (g *guard) heard(host string, when time.Time) []suspect {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,6 +143,7 @@ func (g *guard) clear(until time.Time) (count []suspect) {
 		}
 	}
 	g.suspects = later
+	g.suspectOrNot()
 	return count
 }
 
@@ -122,7 +153,7 @@ func (g *guard) overdue(now time.Time) (count []suspect, doubtful bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.hosts) >= manyHosts {
-		return nil, true
+		return nil, now.Sub(g.tried) >= trustFor
 	}
 	for len(g.suspects) > 0 && now.Sub(g.suspects[0].when) >= doubt {
 		count = append(count, g.suspects[0])
@@ -146,26 +177,44 @@ func (g *guard) isDown() bool {
 	return g.down
 }
 
-// setDown says whether the network is down.
-func (g *guard) setDown(down bool, now time.Time) {
+// reached notes that the network is there, and returns what was held back.
+func (g *guard) reached(now time.Time) []suspect {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.down = down
-	clear(g.hosts)
-	if !down {
-		g.answered = now
+	if g.down {
+		g.recovered = now
 	}
+	g.down, g.answered, g.tried = false, now, now
+	held := g.suspects
+	g.suspects = nil
+	clear(g.hosts)
+	g.suspectOrNot()
+	return held
 }
 
-// probes are the hosts to try: known ones, or else those that failed.
+// setDown notes that the network is down.
+func (g *guard) setDown() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.down = true
+	clear(g.hosts)
+	g.suspectOrNot()
+}
+
+// probes are the hosts to try, one after the other in turns: known ones, or
+// else those that failed.
 func (g *guard) probes() (hosts []string, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.known) > 0 {
-		return slices.Clone(g.known), true
+	g.turn++
+	for i := range min(len(g.known), triedHosts) {
+		hosts = append(hosts, g.known[(g.turn+i)%len(g.known)])
+	}
+	if len(hosts) > 0 {
+		return hosts, true
 	}
 	for h := range g.hosts {
-		if len(hosts) < knownHosts {
+		if len(hosts) < triedHosts {
 			hosts = append(hosts, h)
 		}
 	}
@@ -176,181 +225,5 @@ func (g *guard) look() {
 	select {
 	case g.wake <- struct{}{}:
 	default:
-	}
-}
-
-// note has the guard hear of an attempt. It reports whether the guard took the
-// attempt over.
-func (w *Worker) note(r *run, j audit.Judgement) bool {
-	if w.c.Reach == nil || w.isStopping() {
-		return false
-	}
-	now := time.Now() // not the wall clock: it may jump
-	if answered(j.Result) {
-		host := r.Host
-		if j.Verdict.Network {
-			host = "" // somebody else answered, such as the host of its README
-		}
-		w.concludeAll(w.guard.heard(host, now))
-	}
-	return w.guard.suspect(r, j, now)
-}
-
-// answered reports whether any host was there during an audit.
-func answered(r *report.Result) bool {
-	return slices.ContainsFunc(r.Evidence, func(e report.Evidence) bool {
-		return e.Status > 0 || e.Address != "" && !fetch.Kind(e.Error).Network()
-	})
-}
-
-func (w *Worker) concludeAll(list []suspect) {
-	for _, s := range list {
-		w.count(s.r, s.j)
-	}
-}
-
-// watchNetwork decides about attempts that are held back, and sees an outage through.
-func (w *Worker) watchNetwork(ctx context.Context) {
-	if w.c.Reach == nil {
-		return
-	}
-	w.resumeOthers(ctx)
-	tick := time.NewTicker(w.c.DoubtEvery)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		case <-w.guard.wake:
-		}
-		count, doubtful := w.guard.overdue(time.Now())
-		w.concludeAll(count)
-		if doubtful && ctx.Err() == nil {
-			w.settle(ctx)
-		}
-	}
-	// The worker stops: nobody will know any more, and nothing is lost by
-	// another attempt.
-	for _, s := range w.guard.all() {
-		w.release(s.r, w.c.Now())
-	}
-}
-
-// settle finds out whether the network is down, and waits until it is not.
-func (w *Worker) settle(ctx context.Context) {
-	hosts, known := w.guard.probes()
-	err := w.reach(ctx, hosts, known)
-	if err == nil {
-		w.guard.setDown(false, time.Now())
-		w.concludeAll(w.guard.all())
-		return
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	w.guard.setDown(true, time.Now())
-	note := NetworkNote + fmt.Sprintf("%d different hosts in a row could not be reached, nor could %s (%v). It goes on by itself when the network is back.",
-		manyHosts, strings.Join(hosts, ", "), err)
-	w.log.LogAttrs(ctx, slog.LevelError, "the network is down; audits wait", slog.String("tried", strings.Join(hosts, ", ")), slog.Any("err", err))
-	for wait := w.c.ProbeEvery; ; wait = min(2*wait, 12*w.c.ProbeEvery) {
-		w.giveBack(ctx, note)
-		if !pause(ctx, jitter(wait)) {
-			return
-		}
-		if err = w.reach(ctx, hosts, known); err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		w.log.LogAttrs(ctx, slog.LevelInfo, "the network is still down", slog.Any("err", err))
-	}
-	w.log.LogAttrs(ctx, slog.LevelInfo, "the network is back; audits go on")
-	w.giveBack(ctx, note)
-	w.guard.setDown(false, time.Now())
-	w.guard.mu.Lock()
-	paused := w.guard.batches
-	w.guard.batches = map[store.BatchID]bool{}
-	w.guard.mu.Unlock()
-	for id := range paused {
-		w.resumeBatch(ctx, id)
-	}
-	w.nudge()
-}
-
-// giveBack gives back uncounted what failed during the outage, and pauses its
-// batches.
-func (w *Worker) giveBack(ctx context.Context, note string) {
-	for _, s := range w.guard.all() {
-		id := s.r.Run.Batch()
-		w.guard.mu.Lock()
-		fresh := !w.guard.batches[id]
-		w.guard.batches[id] = true
-		w.guard.mu.Unlock()
-		if fresh {
-			if err := w.c.Store.PauseBatch(ctx, id, note); err != nil && !errors.Is(err, store.ErrConflict) {
-				w.log.LogAttrs(ctx, slog.LevelWarn, "batch not paused", slog.String("batch", string(id)), slog.Any("err", err))
-			}
-		}
-		w.release(s.r, w.c.Now())
-	}
-}
-
-// reach reports whether any host can be reached. Hosts that never answered may
-// be dead themselves: with them an answer of the name servers is enough.
-func (w *Worker) reach(ctx context.Context, hosts []string, known bool) (err error) {
-	trying, stop := context.WithCancel(ctx)
-	defer stop()
-	answers := make(chan error, len(hosts))
-	for _, h := range hosts {
-		go func() { answers <- w.c.Reach(trying, h) }()
-	}
-	for range hosts {
-		e := <-answers
-		switch kind := fetch.KindOf(e); {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case kind == fetch.KindBusy, kind == fetch.KindCancelled:
-		case !kind.Network(), !known && kind != fetch.KindDNS:
-			return nil
-		}
-		err = e
-	}
-	return err
-}
-
-// resumeBatch resumes a batch that is paused because of a network.
-func (w *Worker) resumeBatch(ctx context.Context, id store.BatchID) {
-	b, err := w.c.Store.Batch(ctx, id)
-	if err == nil && (b.State != store.StatePaused || !strings.HasPrefix(b.Note, NetworkNote)) {
-		return // somebody else has decided about it meanwhile
-	}
-	if err == nil {
-		err = w.c.Store.ResumeBatch(ctx, id)
-	}
-	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
-		w.log.LogAttrs(ctx, slog.LevelWarn, "batch not resumed", slog.String("batch", string(id)), slog.Any("err", err))
-		return
-	}
-	w.log.LogAttrs(ctx, slog.LevelInfo, "batch resumed", slog.String("batch", string(id)))
-}
-
-// resumeOthers resumes batches that a worker paused which lost its network, or
-// its life, and did not come back: this one has a network as far as it knows,
-// and finds out soon if not.
-func (w *Worker) resumeOthers(ctx context.Context) {
-	if w.c.Reach == nil || w.guard.isDown() {
-		return
-	}
-	open, err := w.c.Store.OpenBatches(ctx, 1000)
-	if err != nil {
-		w.log.LogAttrs(ctx, slog.LevelWarn, "paused batches not looked for", slog.Any("err", err))
-		return
-	}
-	for _, b := range open {
-		if b.State == store.StatePaused && strings.HasPrefix(b.Note, NetworkNote) {
-			w.resumeBatch(ctx, b.ID)
-			w.nudge()
-		}
 	}
 }

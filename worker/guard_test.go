@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,13 +52,14 @@ func TestDeadNetworkPausesTheBatch(t *testing.T) {
 		var audits, probes atomic.Int64
 		paused := make(chan struct{})
 		f := &fake{answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
+			j := success(target) // before the network is down, if it is then not
 			if audits.Add(1) == 40 {
 				down.Store(true)
 			}
 			if down.Load() {
 				return unreachable(target), nil
 			}
-			return success(target), nil
+			return j, nil
 		}}
 		start(t, guarded(s, q, f, func(ctx context.Context, host string) error {
 			if !down.Load() {
@@ -177,5 +179,127 @@ func TestNetworkPauseOutlivesItsWorker(t *testing.T) {
 	ended(t, s, b.ID)
 	if p, err := s.Batch(t.Context(), byHand.ID); err != nil || p.State != store.StatePaused {
 		t.Fatalf("%+v, %v", p, err)
+	}
+}
+
+// meeting is a store in which the results of dead sites wait for each other.
+type meeting struct {
+	*watched
+	sync.WaitGroup
+}
+
+func (m *meeting) FinishRun(ctx context.Context, c *store.Claim, r *report.Result) error {
+	if strings.Contains(c.Host, "dead") {
+		m.Done()
+		m.Wait()
+	}
+	return m.watched.FinishRun(ctx, c, r)
+}
+
+// What was held back is written beside each other: a store that is slow must
+// not hold up the worker for as many writes as sites were dead.
+func TestHeldBackIsWrittenTogether(t *testing.T) {
+	s := newStore(t)
+	targets := []string{"https://good.example/agentic.json"}
+	for i := range 4 {
+		targets = append(targets, fmt.Sprintf("https://dead%d.example/agentic.json", i))
+	}
+	b := storetest.Batch(t, s.Store, targets...)
+	m := &meeting{watched: s}
+	m.Add(4)
+	failed := make(chan struct{}, 4)
+	f := &fake{answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
+		if strings.Contains(target, "dead") {
+			failed <- struct{}{}
+			return unreachable(target), nil
+		}
+		for range 4 {
+			<-failed
+		}
+		return success(target), nil
+	}}
+	c := guarded(m, embedded(t), f, func(context.Context, string) error { return nil })
+	c.Retry = worker.Retry{Never: true}
+	start(t, c)
+	if b = ended(t, s, b.ID); b.Outcomes[report.OutcomeUnchecked].Runs != 4 {
+		t.Fatalf("%+v", b.Outcomes)
+	}
+}
+
+// released is a store that tells which hosts' runs were given back, and when
+// both runs of the busy host were claimed.
+type released struct {
+	*watched
+	hosts  chan string
+	claims chan struct{}
+}
+
+func (r *released) ClaimRun(ctx context.Context, id store.RunID, worker string, lease time.Duration) (*store.Claim, error) {
+	c, err := r.watched.ClaimRun(ctx, id, worker, lease)
+	if err == nil && c.Host == "busy.example" {
+		r.claims <- struct{}{}
+	}
+	return c, err
+}
+
+func (r *released) ReleaseRun(ctx context.Context, c *store.Claim, due time.Time) error {
+	err := r.watched.ReleaseRun(ctx, c, due)
+	r.hosts <- c.Host
+	return err
+}
+
+// A run that waited for its host is not begun while the network is down.
+func TestParkedRunsWaitForTheNetwork(t *testing.T) {
+	s := newStore(t)
+	targets := []string{"https://busy.example/a", "https://busy.example/b"}
+	for i := range 5 {
+		targets = append(targets, fmt.Sprintf("https://dead%d.example/agentic.json", i))
+	}
+	b := storetest.Batch(t, s.Store, targets...)
+	both, end := make(chan struct{}), make(chan struct{})
+	var early, back atomic.Bool
+	var busy atomic.Int64
+	f := &fake{answer: func(_ context.Context, target string, _ int) (audit.Judgement, error) {
+		switch {
+		case !strings.Contains(target, "busy"):
+			if back.Load() {
+				return success(target), nil
+			}
+			<-both
+			return unreachable(target), nil
+		case busy.Add(1) == 1:
+			<-end
+		case !back.Load():
+			early.Store(true)
+		}
+		return success(target), nil
+	}}
+	r := &released{s, make(chan string, 1000), make(chan struct{}, 1000)}
+	start(t, guarded(r, embedded(t), f, func(_ context.Context, host string) error {
+		if back.Load() {
+			return nil
+		}
+		return &fetch.Error{Kind: fetch.KindDNS, Host: host}
+	}))
+	for range 2 {
+		<-r.claims
+	}
+	close(both)
+	// The first of the host ends in the outage; then it is the second one's turn.
+	for host := range r.hosts {
+		if strings.Contains(host, "dead") {
+			break
+		}
+	}
+	close(end)
+	for host := range r.hosts {
+		if host == "busy.example" {
+			break
+		}
+	}
+	back.Store(true)
+	ended(t, s, b.ID)
+	if early.Load() {
+		t.Error("a site was visited while the network was down")
 	}
 }

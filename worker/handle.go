@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"agentaudit/audit"
@@ -30,6 +32,13 @@ func (w *Worker) handle(ctx context.Context, j queue.Job) error {
 		return queue.RetryIn(errStopping, 0)
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if over := w.guard.suspicion(); over != nil {
+		select {
+		case <-over:
+		case <-w.stopping:
+		case <-ctx.Done():
+		}
 	}
 	if w.guard.isDown() {
 		w.next()
@@ -101,6 +110,10 @@ func (w *Worker) wake(key string) {
 // attend does what can be done for a claimed run now: audit it, or park it.
 // The caller holds a slot.
 func (w *Worker) attend(r *run) {
+	if w.guard.isDown() { // it was parked meanwhile
+		w.release(r, w.c.Now())
+		return
+	}
 	key := hostKey(r.Host)
 	release, busy, rest, err := w.c.Manners.takeAll(w.work, []string{key})
 	v := &visitor{host: r.Host}
@@ -141,7 +154,7 @@ func (w *Worker) attend(r *run) {
 		if rest == 0 {
 			w.lot.learn(key, time.Since(started))
 		}
-		w.conclude(r, j)
+		w.conclude(r, j, started)
 	}
 }
 
@@ -244,8 +257,8 @@ func (w *Worker) crashed(t *audit.Target) audit.Judgement {
 
 // conclude does with an attempt what follows from it, now or when it is clear
 // whether the site was at fault.
-func (w *Worker) conclude(r *run, j audit.Judgement) {
-	if !w.note(r, j) {
+func (w *Worker) conclude(r *run, j audit.Judgement, began time.Time) {
+	if !w.note(r, j, began) {
 		w.count(r, j)
 	}
 }
@@ -271,9 +284,33 @@ func (w *Worker) count(r *run, j audit.Judgement) {
 	}
 }
 
+// lastWrite is how long a write may take when the worker's time is up.
+const lastWrite = 5 * time.Second
+
 // release gives a run back without counting the attempt.
-func (w *Worker) release(r *run, due time.Time) {
-	w.write(r, "not released", func(ctx context.Context) error { return w.c.Store.ReleaseRun(ctx, r.Claim, due) })
+func (w *Worker) release(r *run, due time.Time) bool {
+	return w.write(r, "not released", func(ctx context.Context) error { return w.c.Store.ReleaseRun(ctx, r.Claim, due) })
+}
+
+// releaseAll gives many runs back beside each other. When the worker's time is
+// up and the store takes none, the leases of the others end by themselves.
+func (w *Worker) releaseAll(runs []*run) {
+	var wg sync.WaitGroup
+	var away atomic.Bool
+	places := make(chan struct{}, 16)
+	for _, r := range runs {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			switch {
+			case w.work.Err() != nil && away.Load():
+				w.hold(r.Claim, false)
+			case !w.release(r, w.c.Now()) && w.work.Err() != nil:
+				away.Store(true)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // write does a write for a claimed run, again and again while its lease may
@@ -281,8 +318,15 @@ func (w *Worker) release(r *run, due time.Time) {
 func (w *Worker) write(r *run, what string, f func(ctx context.Context) error) bool {
 	defer w.hold(r.Claim, false)
 	// What is under way is written also when the worker stops.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.work), max(w.c.Lease, 10*time.Second))
+	patience := max(w.c.Lease, 10*time.Second)
+	if w.work.Err() != nil {
+		patience = lastWrite
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.work), patience)
 	defer cancel()
+	// A try under way when the worker's time is up has a moment left.
+	late := context.AfterFunc(w.work, func() { time.AfterFunc(lastWrite, cancel) })
+	defer late()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := f(ctx)
 		switch {
@@ -291,7 +335,7 @@ func (w *Worker) write(r *run, what string, f func(ctx context.Context) error) b
 		case errors.Is(err, store.ErrStale):
 			w.log.LogAttrs(ctx, slog.LevelInfo, "run was overtaken", slog.String("run", string(r.Run)), slog.Any("err", err))
 			return false
-		case w.fail(err), w.work.Err() != nil, !pause(ctx, jitter(wait)):
+		case w.fail(err), !pause(w.work, jitter(wait)), ctx.Err() != nil:
 			w.log.LogAttrs(ctx, slog.LevelError, "run "+what+"; it will be audited again", slog.String("run", string(r.Run)), slog.Any("err", err))
 			return false
 		}

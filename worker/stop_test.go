@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -187,5 +188,49 @@ func TestLeasesAreRenewed(t *testing.T) {
 	ended(t, s, b.ID)
 	if n := f.audited(storetest.Targets(1)[0]); n != 1 {
 		t.Fatalf("audited %d times: the lease ended under a living worker", n)
+	}
+}
+
+// away is a store that takes nothing back.
+type away struct {
+	*watched
+	claimed chan struct{}
+	tries   atomic.Int64
+}
+
+func (a *away) ClaimRun(ctx context.Context, id store.RunID, worker string, lease time.Duration) (*store.Claim, error) {
+	c, err := a.watched.ClaimRun(ctx, id, worker, lease)
+	if err == nil {
+		a.claimed <- struct{}{}
+	}
+	return c, err
+}
+
+func (a *away) ReleaseRun(context.Context, *store.Claim, time.Time) error {
+	a.tries.Add(1)
+	return store.ErrUnavailable
+}
+
+// A worker that is told to stop while its store is away gives up when its
+// grace is over, and does not wait for the store once for each run that it
+// holds.
+func TestStopWhileTheStoreIsAway(t *testing.T) {
+	s := newStore(t)
+	var targets []string
+	for i := range 30 {
+		targets = append(targets, fmt.Sprintf("https://busy.example/%d", i))
+	}
+	storetest.Batch(t, s.Store, targets...)
+	a := &away{watched: s, claimed: make(chan struct{}, 100)}
+	f := &fake{answer: blocking(make(chan string, 100), nil)}
+	c := quick(a, embedded(t), f)
+	c.Grace = 10 * time.Millisecond
+	stop := start(t, c)
+	for range targets { // one is audited, the others wait for their host
+		<-a.claimed
+	}
+	stop()
+	if n := a.tries.Load(); n == 0 || n > 20 {
+		t.Errorf("the store was asked %d times for %d runs", n, len(targets))
 	}
 }

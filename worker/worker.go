@@ -297,42 +297,42 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer w.enterMu.Unlock()
 		close(w.stopping)
 	})
+	// From here on the grace period runs, whatever the store and the queue do.
+	over := time.AfterFunc(w.c.Grace, func() {
+		w.log.LogAttrs(w.work, slog.LevelInfo, "giving back what did not end within the grace period")
+		w.endWork()
+	})
+	defer over.Stop()
 	w.server.Stop()
 	endLoops()
 	wg.Wait()
-	for _, r := range append(w.lot.empty(), w.slots.abandon()...) {
-		w.release(r, w.c.Now())
-	}
+	// What waits goes back at once, and with it what nobody will know about any
+	// more; nothing is lost by another attempt.
+	w.releaseAll(slices.Concat(w.lot.empty(), w.slots.abandon(), runsOf(w.guard.all())))
 	w.drain()
-	for _, s := range w.guard.all() { // what slipped in at the last moment
-		w.release(s.r, w.c.Now())
-	}
+	w.releaseAll(runsOf(w.guard.all())) // what slipped in at the last moment
 	w.server.Shutdown()
 	endRenewals()
 	renewing.Wait()
 	return err
 }
 
-// drain waits for what is under way: in peace, then not.
+// drain waits for what is under way: until it ends, and when the grace period
+// is over for as long as the last writes may take.
 func (w *Worker) drain() {
 	done := make(chan struct{})
 	go func() {
 		w.inFlight.Wait()
 		close(done)
 	}()
-	timer := time.NewTimer(w.c.Grace)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return
-	case <-timer.C:
+	case <-w.work.Done():
 	}
-	w.log.LogAttrs(w.work, slog.LevelInfo, "giving back what did not end within the grace period")
-	w.endWork()
-	timer.Reset(5 * time.Second)
 	select {
 	case <-done:
-	case <-timer.C: // their leases will end
+	case <-time.After(lastWrite): // their leases will end
 	}
 }
 

@@ -109,7 +109,7 @@ func Result(target string, o report.Outcome, r report.Reason, at time.Time) *rep
 	}
 	return &report.Result{
 		Outcome: o, Reason: r, Detail: "what decided", Report: rep, RulesVersion: report.RulesVersion,
-		Evidence:  []report.Evidence{{URL: target, Address: "203.0.113.1:443", Status: 200, Bytes: 10, StartedAt: at, DurationMs: 5}},
+		Evidence:  []report.Evidence{{URL: target, Address: "203.0.113.1:443", Status: 200, Bytes: 10, StartedAt: at.Add(-5 * time.Millisecond), DurationMs: 5}},
 		StartedAt: at.Add(-50 * time.Millisecond), FinishedAt: at,
 	}
 }
