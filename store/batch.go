@@ -71,6 +71,9 @@ type Batch struct {
 	// Runs counts distinct targets, OpenRuns those without a final result.
 	Runs     int64 `json:"runs"`
 	OpenRuns int64 `json:"openRuns"`
+	// Held says that the list was read to its end and waits to be sealed
+	// ([Store.HoldIntake]).
+	Held bool `json:"-"`
 	// Outcomes counts entries and runs by outcome, [Cancelled] included.
 	Outcomes map[report.Outcome]Count `json:"outcomes"`
 }

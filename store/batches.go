@@ -10,13 +10,13 @@ import (
 )
 
 const batchColumns = `id, name, state, note, class, sources, options, created_at, sealed_at, started_at, finished_at,
-	entries, duplicates, rejected, runs, open_runs`
+	entries, duplicates, rejected, runs, open_runs, held`
 
 func scanBatch(scan func(...any) error, b *Batch) error {
 	var id, created, sealed, started, finished int64
 	var sources, options string
 	err := scan(&id, &b.Name, &b.State, &b.Note, &b.Class, &sources, &options, &created, &sealed, &started, &finished,
-		&b.Entries, &b.Duplicates, &b.Rejected, &b.Runs, &b.OpenRuns)
+		&b.Entries, &b.Duplicates, &b.Rejected, &b.Runs, &b.OpenRuns, &b.Held)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ const (
 		ON CONFLICT (batch, run) DO UPDATE SET enc = excluded.enc, body = excluded.body`
 	sqlUnkeep      = `DELETE FROM run_kept WHERE batch = $1 AND run = $2`
 	sqlEntries     = `SELECT n FROM entries WHERE batch = $1 AND run = $2 AND dup = true ORDER BY n`
-	sqlEntryResult = `INSERT INTO entry_results (batch, entry, run, outcome, reason) VALUES ($1, $2, $3, $4, $5)`
+	sqlEntryResult = `INSERT INTO entry_results (batch, entry, run, outcome, reason, finished_at, took) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 )
 
 // ClaimRun takes a run for a worker until the lease ends or is renewed. The
@@ -253,7 +253,7 @@ func (t *groupTx) cancelRun(batch, n, first int64) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := t.send(sqlEntryResult, nil, batch, e, n, string(Cancelled), ""); err != nil {
+		if err := t.send(sqlEntryResult, nil, batch, e, n, string(Cancelled), "", 0, 0); err != nil {
 			return err
 		}
 	}

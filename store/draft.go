@@ -58,6 +58,42 @@ func (s *Store) Entries(ctx context.Context, id BatchID, after int64, limit int)
 	return all, nil
 }
 
+// HoldIntake says that the list of a batch in [StateIntake] was read to its end.
+// Nothing is added to it any more, and whoever opens the store, also later, can
+// seal it. The error is [ErrNotFound], or [ErrConflict] for a list that is
+// complete or whose intake was interrupted.
+func (s *Store) HoldIntake(ctx context.Context, id BatchID) error {
+	batch, err := id.number()
+	if err != nil {
+		return err
+	}
+	if memory := s.intakes.get(batch); memory != nil {
+		memory.mu.Lock()
+		defer memory.mu.Unlock()
+	}
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
+		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `UPDATE batches SET held = true WHERE id = $1 AND state = 'intake'`, batch)
+		if err != nil {
+			return err
+		}
+		if err := changed(ctx, tx, res, batch); err != nil {
+			return err
+		}
+		if s.intakes.get(batch) == nil {
+			return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("hold batch %s: %w", id, err)
+	}
+	s.intakes.drop(batch) // it is made anew from the runs when it is needed
+	return nil
+}
+
 // RemoveIntake removes a batch in [StateIntake], as if it had never been. The
 // error is [ErrNotFound] or [ErrConflict].
 func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {

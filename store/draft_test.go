@@ -53,3 +53,41 @@ func testDraft(t *testing.T, open opener) {
 		t.Errorf("a sealed batch: %v", err)
 	}
 }
+
+// A list that is held outlives the process; one that was cut short does not
+// look like one.
+func testHeldDraft(t *testing.T, open opener) {
+	s := open(t, store.Options{})
+	ctx := t.Context()
+	held, cut := newBatch(t, s, "l"), newBatch(t, s, "l")
+	lines := []store.Line{{Target: "https://a.example/agentic.json"}, {Target: "https://b.example/agentic.json"}, {Target: "https://a.example/agentic.json"}}
+	for _, id := range []store.BatchID{held, cut} {
+		must[store.Added](t)(s.AddLines(ctx, id, lines))
+	}
+	if err := s.HoldIntake(ctx, held); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.AddLines(ctx, held, lines)
+	wantErr(t, err, store.ErrConflict)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, store.Options{})
+	wantErr(t, s.HoldIntake(ctx, cut), store.ErrConflict)
+	wantErr(t, s.HoldIntake(ctx, "000000001"), store.ErrNotFound)
+	_, err = s.SealBatch(ctx, cut)
+	wantErr(t, err, store.ErrConflict)
+	if b := must[*store.Batch](t)(s.Batch(ctx, cut)); b.Held {
+		t.Error("a list that was cut short is held")
+	}
+	b := must[*store.Batch](t)(s.SealBatch(ctx, held))
+	if b.State != store.StateQueued || b.Runs != 2 || b.Entries != 3 {
+		t.Errorf("%+v", b)
+	}
+	for i, target := range []string{"https://a.example/agentic.json", "https://b.example/agentic.json"} {
+		if run := must[store.RunID](t)(s.FindRun(ctx, held, target, "")); run != store.RunID(string(held)+"-"+string(rune('1'+i))) {
+			t.Errorf("%s is run %s", target, run)
+		}
+	}
+	wantErr(t, s.HoldIntake(ctx, held), store.ErrConflict)
+}

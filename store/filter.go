@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"agentaudit/audit/report"
 )
@@ -34,9 +35,11 @@ type view struct {
 	run    int64 // 0 without [Filter.Run]
 	f      Filter
 	facets []facet // the driving one first
-	// byText says that the words found drive the query. Otherwise the text is
-	// looked for among the few entries of the first facet.
-	byText bool
+	// byText says that the words found drive the query, byNumber that the order
+	// does. Otherwise the few entries of the first facet are sorted.
+	byText, byNumber bool
+	// byChange says that the few sites that changed lately drive the query.
+	byChange bool
 	// empty says that nothing can pass.
 	empty bool
 }
@@ -56,8 +59,9 @@ func (s *Store) view(ctx context.Context, b *Batch, f Filter) (*view, error) {
 		v.run, v.f.Text = run, ""
 	}
 	v.facets = facetsOf(f)
-	v.byText = len(v.f.kinds()) > 0
-	if v.run != 0 || len(v.facets) == 0 || len(v.facets) == 1 && !v.byText && f.CheckStatus == "" {
+	v.byText, v.byNumber = len(v.f.kinds()) > 0, v.f.number() != ""
+	sorted := v.byText || v.byNumber
+	if v.run != 0 || f.ChangedSince.IsZero() && (len(v.facets) == 0 || len(v.facets) == 1 && !sorted && f.CheckStatus == "") {
 		return v, nil // there is nothing to choose
 	}
 	for i := range v.facets {
@@ -68,8 +72,32 @@ func (s *Store) view(ctx context.Context, b *Batch, f Filter) (*view, error) {
 		v.empty = v.empty || x.entries <= 0
 	}
 	slices.SortStableFunc(v.facets, func(a, b facet) int { return int(min(max(a.entries-b.entries, -1), 1)) })
-	v.byText = v.byText && v.facets[0].entries > s.few()
+	least := s.few() + 1
+	if len(v.facets) > 0 {
+		least = v.facets[0].entries
+	}
+	if !f.ChangedSince.IsZero() {
+		changed, err := s.changedSites(ctx, b, f.ChangedSince)
+		if err != nil {
+			return nil, err
+		}
+		v.empty = v.empty || changed == 0
+		if v.byChange = changed <= s.few() && changed <= least; v.byChange {
+			least = changed
+		}
+	}
+	v.byText, v.byNumber = v.byText && least > s.few(), v.byNumber && least > s.few()
 	return v, nil
+}
+
+// changedSites is how many sites have changed since a time, at most one more
+// than few, and none where the batch has no result since then.
+func (s *Store) changedSites(ctx context.Context, b *Batch, since time.Time) (n int64, err error) {
+	if b.OpenRuns == 0 && !b.FinishedAt.IsZero() && b.FinishedAt.Before(since) {
+		return 0, nil
+	}
+	err = s.read.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM sites WHERE since >= $1 LIMIT $2) AS found`, since.UnixMilli(), s.few()+1).Scan(&n)
+	return n, explain(err)
 }
 
 func facetsOf(f Filter) []facet {
@@ -117,14 +145,16 @@ func (s *Store) entriesOf(ctx context.Context, batch int64, x *facet) (n int64, 
 // at all: there are few, or each of them is a row.
 func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position, error) {
 	// narrowed says that more is asked than the facets can tell.
-	narrowed := v.f.Agents != "" || v.f.CheckStatus != "" || report.CheckClass(v.f.Check) != v.f.Check
+	narrowed := v.f.Agents != "" || !v.f.ChangedSince.IsZero() || v.f.CheckStatus != "" || report.CheckClass(v.f.Check) != v.f.Check
 	bounded := false
 	switch {
-	case v.run != 0:
+	case v.run != 0 || v.byChange: // few
+	case v.byNumber:
+		bounded = len(v.facets) > 0 || narrowed
 	case v.byText:
 		// In an order of hosts most may have no row yet.
 		bounded = len(v.facets) > 0 || pos.kind > 0 || narrowed || v.f.Text == ""
-	case len(v.f.kinds()) > 0: // few
+	case len(v.f.kinds()) > 0 || v.f.number() != "": // few
 	case len(v.facets) > 1:
 		bounded = v.facets[0].entries > s.few()
 	default:
@@ -136,8 +166,11 @@ func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position
 	q := &pageQuery{}
 	q.drive(v, q.arg(v.batch), pos, nil)
 	columns := "w.entry, ''"
-	if v.byText {
+	switch {
+	case v.byText:
 		columns = "w.entry, w.word"
+	case v.byNumber:
+		columns = "w.entry, w." + v.f.number()
 	}
 	end := &position{kind: pos.kind}
 	err := s.read.QueryRowContext(ctx, `SELECT `+columns+` FROM `+q.from+` WHERE `+strings.Join(q.where, " AND ")+` ORDER BY `+q.order+

@@ -132,8 +132,9 @@ func (f *finish) write(t *groupTx) error {
 	default:
 		return stale(f.Run, "it is in other hands")
 	}
+	finished, started := f.FinishedAt.UnixMilli(), f.StartedAt.UnixMilli()
 	for _, e := range f.entries {
-		if err := t.send(sqlEntryResult, nil, f.batch, e, f.n, string(f.Outcome), string(f.Reason)); err != nil {
+		if err := t.send(sqlEntryResult, nil, f.batch, e, f.n, string(f.Outcome), string(f.Reason), finished, max(finished-started, 0)); err != nil {
 			return err
 		}
 		for _, k := range f.classes {
@@ -143,10 +144,9 @@ func (f *finish) write(t *groupTx) error {
 		}
 	}
 	r := f.Report
-	finished := f.FinishedAt.UnixMilli()
 	if err := t.send(sqlResult, nil, f.batch, f.n, f.site, len(f.entries), string(f.Outcome), string(f.Reason), text(f.Detail), r.Valid,
 		string(r.Publication.Status), string(r.TextIndex.Status), string(r.Readme.Status), f.AgentsVerdict,
-		encodeList(f.failing), encodeList(f.warning), f.Attempt, f.StartedAt.UnixMilli(), finished, f.RulesVersion); err != nil {
+		encodeList(f.failing), encodeList(f.warning), f.Attempt, started, finished, f.RulesVersion); err != nil {
 		return err
 	}
 	if err := t.send(sqlReport, nil, f.batch, f.n, f.enc, f.body); err != nil {

@@ -123,8 +123,9 @@ func (in *intakeTx) add(lines []Line) error {
 	var state BatchState
 	var entries, runs, rejected int64
 	var names string
-	err := in.tx.QueryRowContext(in.ctx, `SELECT state, entries, runs, rejected, sources FROM batches WHERE id = $1`, in.batch).
-		Scan(&state, &entries, &runs, &rejected, &names)
+	var held bool
+	err := in.tx.QueryRowContext(in.ctx, `SELECT state, entries, runs, rejected, sources, held FROM batches WHERE id = $1`, in.batch).
+		Scan(&state, &entries, &runs, &rejected, &names, &held)
 	if err == sql.ErrNoRows {
 		return ErrNotFound
 	}
@@ -133,6 +134,9 @@ func (in *intakeTx) add(lines []Line) error {
 	}
 	if state != StateIntake {
 		return fmt.Errorf("its list is complete (%s): %w", state, ErrConflict)
+	}
+	if held {
+		return fmt.Errorf("its list is complete (waiting to be confirmed): %w", ErrConflict)
 	}
 	if in.memory == nil {
 		return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
@@ -310,7 +314,9 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 			return err
 		}
 		if memory == nil {
-			return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+			if memory, err = s.heldMemory(ctx, tx, conn, batch); err != nil {
+				return err
+			}
 		}
 		if err := memory.flush(ctx, tx, conn, batch); err != nil {
 			return err
@@ -350,6 +356,18 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 	return b, err
 }
 
+// heldMemory makes the memory of an intake anew for a list that is held.
+func (s *Store) heldMemory(ctx context.Context, tx *sql.Tx, conn *sql.Conn, batch int64) (*intakeMemory, error) {
+	var held bool
+	if err := tx.QueryRowContext(ctx, `SELECT held FROM batches WHERE id = $1`, batch).Scan(&held); err != nil {
+		return nil, err
+	}
+	if !held {
+		return nil, fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+	}
+	return s.remember(ctx, tx, conn, batch)
+}
+
 // DiscardIntake empties a batch in [StateIntake], for instance one whose
 // intake was interrupted, for a fresh start under the same id. The error is
 // [ErrNotFound] or [ErrConflict].
@@ -362,7 +380,7 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0
+		res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false
 			WHERE id = $1 AND state = 'intake'`, batch)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"agentaudit/audit/report"
 )
@@ -64,6 +65,18 @@ func (q *pageQuery) drive(v *view, batch string, pos position, end *position) {
 		n := q.arg(v.run)
 		q.from = `(SELECT entry FROM runs WHERE batch = ` + batch + ` AND n = ` + n +
 			` UNION ALL SELECT n AS entry FROM entries WHERE batch = ` + batch + ` AND run = ` + n + ` AND dup = true) w`
+	case v.byChange:
+		since := q.arg(v.f.ChangedSince.UnixMilli())
+		changed := ` FROM sites c CROSS JOIN results d CROSS JOIN `
+		where := ` WHERE c.since >= ` + since + ` AND d.site = c.key AND d.finished_at >= ` + since + ` AND d.batch = ` + batch + ` AND z.batch = ` + batch
+		q.from = `(SELECT z.entry AS entry` + changed + `runs z` + where + ` AND z.n = d.run UNION ALL SELECT z.n AS entry` + changed + `entries z` + where + ` AND z.run = d.run AND z.dup = true) w`
+	case v.byNumber:
+		q.found = "w." + v.f.number()
+		q.from = `entry_results w`
+		q.and(`w.batch = ` + batch)
+		q.numberRange(q.found, pos, end)
+		q.order = q.found + " DESC, w.entry"
+		return
 	case v.byText:
 		q.found = "w.word"
 		q.from = `entry_words w`
@@ -79,7 +92,7 @@ func (q *pageQuery) drive(v *view, batch string, pos position, end *position) {
 		q.from = `entry_results w`
 		q.and(`w.batch = ` + batch)
 	}
-	if len(v.f.kinds()) > 0 {
+	if len(v.f.kinds()) > 0 || v.f.number() != "" {
 		return // few, and sorted by what is found
 	}
 	q.and(`w.entry > ` + q.arg(pos.entry))
@@ -95,7 +108,7 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 	id := q.arg(v.batch)
 	q.drive(v, id, pos, end)
 	rest := v.facets
-	if !v.byText && v.run == 0 && len(rest) > 0 {
+	if !v.byText && !v.byNumber && !v.byChange && v.run == 0 && len(rest) > 0 {
 		rest = rest[1:]
 	}
 	// What indexes can tell is asked before the tables with the rows. A join is
@@ -127,6 +140,14 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 	}
 	if v.f.Check != "" {
 		q.filterCheck(v.f, id, check)
+	}
+	if !v.f.ChangedSince.IsZero() {
+		q.filterChange(v.f.ChangedSince)
+	}
+	if number := v.f.number(); number != "" && !v.byNumber {
+		q.found = "x." + number
+		q.numberRange(q.found, pos, nil)
+		q.order = q.found + " DESC, w.entry"
 	}
 	if len(v.f.kinds()) == 0 {
 		return q
@@ -169,6 +190,28 @@ func (q *pageQuery) filterCheck(f Filter, batch, c string) {
 		q.and(in("s.warning"))
 	default:
 		q.and(`(` + in("s.failing") + ` OR ` + in("s.warning") + `)`)
+	}
+}
+
+// filterChange picks results of sites that changed since a time. Every change is
+// also noted with its site, where it costs less to look.
+func (q *pageQuery) filterChange(since time.Time) {
+	at := q.arg(since.UnixMilli())
+	q.from += ` CROSS JOIN sites h`
+	q.and(`s.finished_at >= ` + at + ` AND h.key = s.site AND h.since >= ` + at)
+	q.and(`x.outcome <> (SELECT o.outcome FROM results o WHERE o.site = s.site AND o.finished_at < ` + at + ` ORDER BY o.finished_at DESC, o.batch DESC, o.run DESC LIMIT 1)`)
+}
+
+// numberRange bounds a column to what is behind pos and up to end, the largest
+// number first (nil: no end).
+func (q *pageQuery) numberRange(column string, pos position, end *position) {
+	if pos.word != "" {
+		n := q.arg(pos.number())
+		q.and(column + ` <= ` + n + ` AND (` + column + ` < ` + n + ` OR w.entry > ` + q.arg(pos.entry) + `)`)
+	}
+	if end != nil {
+		n := q.arg(end.number())
+		q.and(column + ` >= ` + n + ` AND (` + column + ` > ` + n + ` OR w.entry <= ` + q.arg(end.entry) + `)`)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,7 +68,8 @@ func (s *Store) EachResult(ctx context.Context, f Filter, full bool, fn func(Row
 }
 
 // position is what a cursor says: behind which row the next page begins. Kind
-// and Word are only set where a text is searched.
+// and Word are only set where a text is searched, Word also in other orders than
+// that of the list.
 type position struct {
 	entry int64
 	kind  int // index into textKinds
@@ -97,8 +99,60 @@ func parseCursor(s string) (p position, err error) {
 	return p, nil
 }
 
+// number is the word of a list that is sorted by numbers.
+func (p position) number() int64 {
+	n, _ := strconv.ParseInt(p.word, 10, 64) // [Store.pageOf] looked at it
+	return n
+}
+
 // textKinds are the words in which [Filter.Text] is looked for, in this order.
 var textKinds = []string{kindHost, kindLabel, kindRef}
+
+// group is a part of a list that is sorted by a word: all rows with that word.
+type group struct {
+	word string // groups come in the order of these
+	f    Filter
+}
+
+// groups are the parts of a list that is sorted by outcome or reason, nil for
+// other orders.
+func (s *Store) groups(ctx context.Context, b *Batch, f Filter) ([]group, error) {
+	if f.Run != "" || f.Text != "" {
+		return nil, nil
+	}
+	var all []group
+	add := func(word string, f Filter) {
+		f.Order = InList
+		all = append(all, group{word, f})
+	}
+	switch {
+	case f.Order == RowByOutcome && f.Outcome == "":
+		for i, o := range []report.Outcome{report.OutcomeFailed, report.OutcomePartial, report.OutcomeUnchecked, report.OutcomeSuccessful, Cancelled} {
+			of := f
+			of.Outcome = o
+			add(strconv.Itoa(i), of)
+		}
+	case f.Order == RowByReason && f.Reason == "":
+		counts, err := s.TopReasons(ctx, b.ID, 1000)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range counts {
+			of := f
+			of.Reason = c.Reason
+			if !slices.ContainsFunc(all, func(g group) bool { return g.word == string(c.Reason) }) {
+				add(string(c.Reason), of)
+			}
+		}
+		slices.SortFunc(all, func(a, b group) int { return strings.Compare(a.word, b.word) })
+		if f.Outcome == "" || f.Outcome == Cancelled {
+			of := f
+			of.Outcome = Cancelled
+			add("\U0010FFFF", of)
+		}
+	}
+	return all, nil
+}
 
 func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, limit int, full bool) (*Page, error) {
 	pos, err := parseCursor(cursor)
@@ -106,9 +160,53 @@ func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, lim
 		return nil, err
 	}
 	limit = min(max(limit, 1), MaxPage)
+	groups, err := s.groups(ctx, b, f)
+	if err != nil {
+		return nil, err
+	}
+	if groups == nil {
+		return s.pageOf(ctx, b, f, pos, limit, full)
+	}
+	p := &Page{}
+	for _, g := range groups {
+		if g.word < pos.word {
+			continue
+		}
+		at := position{}
+		if g.word == pos.word {
+			at.entry = pos.entry
+		}
+		part, err := s.pageOf(ctx, b, g.f, at, limit-len(p.Rows), full)
+		if err != nil {
+			return nil, err
+		}
+		p.Rows = append(p.Rows, part.Rows...)
+		if part.Next != "" {
+			next, err := parseCursor(part.Next)
+			if err != nil {
+				return nil, err
+			}
+			p.Next = position{entry: next.entry, word: g.word}.cursor()
+			return p, nil
+		}
+	}
+	return p, nil
+}
+
+// pageOf reads a page of a list that is one group. A limit of 0 only tells
+// whether there are rows.
+func (s *Store) pageOf(ctx context.Context, b *Batch, f Filter, pos position, limit int, full bool) (*Page, error) {
 	v, err := s.view(ctx, b, f)
 	if err != nil {
 		return nil, err
+	}
+	if pos.kind >= max(len(v.f.kinds()), 1) {
+		return nil, ErrCursor
+	}
+	if v.f.number() != "" && pos.word != "" {
+		if _, err := strconv.ParseInt(pos.word, 10, 64); err != nil {
+			return nil, ErrCursor
+		}
 	}
 	p := &Page{}
 	if v.empty {

@@ -148,6 +148,9 @@ type Filter struct {
 	Label string
 	ID    string
 	Tag   string
+	// ChangedSince picks sites whose outcome is another one than that of their
+	// last result before this time, whatever the batch of that was.
+	ChangedSince time.Time
 	// Text is the beginning of a host, label or id, in any ASCII case. Rows
 	// then come sorted by what was found instead of by entry.
 	Text string
@@ -158,11 +161,20 @@ type Filter struct {
 // Order is the order of a list of rows.
 type Order string
 
-// The orders: as in the list, or by host.
+// The orders: as in the list, by host, by outcome (those that ask for action
+// first) or reason (by its word), the latest result or the longest audit first.
+// What is equal comes as in the list, and cancelled entries last.
 const (
-	InList    Order = ""
-	RowByHost Order = "host"
+	InList       Order = ""
+	RowByHost    Order = "host"
+	RowByOutcome Order = "outcome"
+	RowByReason  Order = "reason"
+	RowByTime    Order = "newest"
+	RowByLength  Order = "slowest"
 )
+
+// RowOrders are all orders but that of the list.
+var RowOrders = []Order{RowByHost, RowByOutcome, RowByReason, RowByTime, RowByLength}
 
 // kinds are the words by which rows come sorted, one kind after the other; none
 // where they come as in the list.
@@ -176,6 +188,19 @@ func (f *Filter) kinds() []string {
 		return textKinds[:1] // every entry has a host
 	}
 	return nil
+}
+
+// number is the column of a number by which rows come sorted, the largest
+// first; "" where they do not.
+func (f *Filter) number() string {
+	switch {
+	case f.Run != "" || f.Text != "":
+	case f.Order == RowByTime:
+		return "finished_at"
+	case f.Order == RowByLength:
+		return "took"
+	}
+	return ""
 }
 
 // Page is one page of rows.

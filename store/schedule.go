@@ -184,6 +184,38 @@ func (s *Store) DueSchedules(ctx context.Context) ([]Schedule, error) {
 	return all, nil
 }
 
+// ChangeSchedule gives a schedule another name, cron expression, zone, jitter,
+// spread and next time; everything else of v is not looked at. The error is
+// [ErrNotFound], or [ErrConflict] where the name is taken.
+func (s *Store) ChangeSchedule(ctx context.Context, v Schedule) error {
+	id, err := BatchID(v.ID).number()
+	if err == nil {
+		err = s.inTx(ctx, func(tx *sql.Tx) error {
+			var taken bool
+			if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schedules WHERE name = $1 AND id <> $2)`, text(v.Name), id).Scan(&taken); err != nil {
+				return err
+			}
+			if taken {
+				return fmt.Errorf("there is one of this name: %w", ErrConflict)
+			}
+			res, err := tx.ExecContext(ctx, `UPDATE schedules SET name = $1, cron = $2, zone = $3, jitter = $4, spread = $5,
+				next_due = $6, next_at = CASE WHEN forced THEN next_at ELSE cast($7 AS BIGINT) END, fence = fence + 1 WHERE id = $8`,
+				text(v.Name), v.Cron, v.Zone, v.Jitter.Milliseconds(), v.Spread.Milliseconds(), stamp(v.NextDue), stamp(v.NextAt), id)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err != nil || n > 0 {
+				return err
+			}
+			return ErrNotFound
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("change schedule %.40q: %w", string(v.ID), err)
+	}
+	return nil
+}
+
 // PauseSchedule lets a schedule rest. The error is [ErrNotFound], or
 // [ErrConflict] if it does already.
 func (s *Store) PauseSchedule(ctx context.Context, id ScheduleID) error {

@@ -128,8 +128,31 @@ func testSchedules(t *testing.T, open opener) {
 	if due, err := s.DueSchedules(ctx); err != nil || len(due) != 1 || !due[0].Forced {
 		t.Errorf("%+v, %v", due, err)
 	}
+	// What is asked for now stays so when the times change.
+	v.Name, v.Cron, v.Jitter, v.Spread, v.NextDue, v.NextAt = "other", "5 5 * * *", time.Minute, time.Hour, clock.Now().Add(day), clock.Now().Add(day)
+	if err := s.ChangeSchedule(ctx, *v); err != nil {
+		t.Fatal(err)
+	}
+	now, err = s.Schedule(ctx, v.ID)
+	if err != nil || now.Name != "other" || now.Cron != v.Cron || now.Jitter != v.Jitter || now.Spread != v.Spread || !now.NextDue.Equal(v.NextDue) || !now.Forced || now.NextAt.After(clock.Now()) {
+		t.Errorf("%+v, %v", now, err)
+	}
+	taken, err := s.AddSchedule(ctx, store.Schedule{Name: "taken", Cron: v.Cron, Zone: "UTC"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Name = "taken"
+	if err := s.ChangeSchedule(ctx, *v); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if err := s.RemoveSchedule(ctx, taken.ID); err != nil {
+		t.Error(err)
+	}
 	if err := s.RemoveSchedule(ctx, v.ID); err != nil {
 		t.Error(err)
+	}
+	if err := s.ChangeSchedule(ctx, *v); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a schedule that is gone: %v", err)
 	}
 	if all, err := s.Schedules(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
