@@ -41,7 +41,11 @@ type endpoint struct {
 	answer string
 	// secret says that the answer is given once and never kept.
 	secret bool
-	do     func(ctx context.Context, s *Server, r *apiRequest) (any, error)
+	// file is the media type of an answer that is a file, which serve gives
+	// instead of do.
+	file  string
+	serve func(s *Server, w http.ResponseWriter, r *http.Request) error
+	do    func(ctx context.Context, s *Server, r *apiRequest) (any, error)
 }
 
 // apiRequest is a call of the API.
@@ -101,6 +105,10 @@ func (s *Server) mountAPI(mux *http.ServeMux) {
 		return nil
 	})
 	for _, e := range endpoints {
+		if e.serve != nil {
+			s.handle(mux, e.method+" "+apiPath+e.path, e.need, func(w http.ResponseWriter, r *http.Request) error { return e.serve(s, w, r) })
+			continue
+		}
 		s.handle(mux, e.method+" "+apiPath+e.path, e.need, func(w http.ResponseWriter, r *http.Request) error { return s.call(w, r, e) })
 	}
 }
@@ -255,6 +263,9 @@ type Problem struct {
 	Detail    string `json:"detail"`
 	Advice    string `json:"advice,omitempty"`
 	RequestID string `json:"requestId,omitempty"`
+	// Field is the member or parameter that is to blame, by the name that the
+	// forms of the pages have for it.
+	Field string `json:"field,omitempty"`
 }
 
 // isAPI reports whether a program asks, which wants a problem and no page.
@@ -264,7 +275,7 @@ func (s *Server) isAPI(r *http.Request) bool {
 
 // problem answers with a problem.
 func (s *Server) problem(w http.ResponseWriter, e *HTTPError, id string) {
-	body, err := encode(Problem{Type: "about:blank", Title: http.StatusText(e.Code), Status: e.Code, Detail: e.Message, Advice: e.Advice, RequestID: id})
+	body, err := encode(Problem{Type: "about:blank", Title: http.StatusText(e.Code), Status: e.Code, Detail: e.Message, Advice: e.Advice, RequestID: id, Field: e.Field})
 	if err != nil {
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
 	}

@@ -44,7 +44,11 @@ func describeAPI(base, version string) ([]byte, error) {
 		if e.method == "POST" {
 			names = append(names, "Idempotency-Key")
 		}
-		for _, n := range names {
+		for i, n := range names {
+			// A parameter means something else in some lists.
+			if own := e.path[strings.LastIndex(e.path, "/")+1:] + "-" + n; parts.Parameters[own] != nil {
+				n, names[i] = own, own
+			}
 			if _, ok := parts.Parameters[n]; !ok {
 				return nil, fmt.Errorf("dashboard: %s %s has a parameter %s that api_schemas.json does not describe", e.method, e.path, n)
 			}
@@ -56,6 +60,9 @@ func describeAPI(base, version string) ([]byte, error) {
 				return nil, fmt.Errorf("dashboard: %s %s has an answer %s that api_schemas.json does not describe", e.method, e.path, e.answer)
 			}
 			good["content"] = content("application/json", e.answer)
+		}
+		if e.file != "" {
+			good["content"] = object{e.file: object{"schema": object{"type": "string"}}}
 		}
 		op := object{"operationId": operationID(e), "summary": e.summary, "responses": object{
 			fmt.Sprint(e.status): good,
@@ -98,7 +105,7 @@ func describeAPI(base, version string) ([]byte, error) {
 // operationID is as in getBatchesResults: the method with the words of the path.
 func operationID(e endpoint) string {
 	id := strings.ToLower(e.method)
-	for _, w := range strings.FieldsFunc(e.path, func(r rune) bool { return r == '/' || r == '-' || r == '{' || r == '}' }) {
+	for _, w := range strings.FieldsFunc(e.path, func(r rune) bool { return r == '/' || r == '-' || r == '.' || r == '{' || r == '}' }) {
 		id += strings.ToUpper(w[:1]) + w[1:]
 	}
 	return id

@@ -81,6 +81,12 @@ type apiOverview struct {
 	AsOf  time.Time           `json:"asOf"`
 	Sites []store.ReasonCount `json:"sites"`
 	Open  []apiBatch          `json:"open"`
+	// Auditing counts sites that are being audited, Queued those that are handed
+	// to the queue. Idle says that there is work and nobody at it.
+	Auditing int64     `json:"auditing"`
+	Queued   int64     `json:"queued"`
+	NextDue  time.Time `json:"nextDue,omitzero"`
+	Idle     bool      `json:"idle"`
 }
 
 func apiGetOverview(ctx context.Context, s *Server, r *apiRequest) (any, error) {
@@ -93,7 +99,12 @@ func apiGetOverview(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 		o.Sites = []store.ReasonCount{}
 	}
 	running, err := s.c.Store.OpenBatches(ctx, 1000)
+	if err != nil {
+		return nil, err
+	}
 	o.Open = r.batches(running)
+	load, err := s.c.Store.Load(ctx)
+	o.Auditing, o.Queued, o.NextDue, o.Idle = load.Running, handedOver(load), load.NextDue, idle(running, load, r.Now)
 	return o, err
 }
 

@@ -3,12 +3,15 @@ package dashboard
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"agentaudit/store"
 )
 
 // endpoints are all operations of the API.
-var endpoints = []endpoint{
+var endpoints = slices.Concat(mainEndpoints, scheduleEndpoints, moreEndpoints)
+
+var mainEndpoints = []endpoint{
 	{method: "GET", path: "/me", need: reading, summary: "Who asks, and whether they may change things", status: 200, answer: "Me", do: apiGetMe},
 	{method: "GET", path: "/overview", need: reading, summary: "The present state of all sites, and batches that are open", status: 200, answer: "Overview", do: apiGetOverview},
 

@@ -48,7 +48,11 @@ func apiCreateBatch(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 
 // started starts a draft, if it is not to stay one.
 func (s *Server) started(ctx context.Context, r *apiRequest, b *store.Batch, draft bool) (any, error) {
-	if !draft {
+	if draft {
+		if err := s.hold(ctx, b); err != nil {
+			return nil, err
+		}
+	} else {
 		var err error
 		if b, err = s.c.Write.SealBatch(ctx, b.ID); err != nil {
 			return nil, err
@@ -205,13 +209,15 @@ type apiView struct {
 	Label   string `json:"label"`
 	Tag     string `json:"tag"`
 	ID      string `json:"id"`
+	Since   string `json:"since"`
 	Search  string `json:"q"`
+	Sort    string `json:"sort"`
 }
 
 func (v apiView) form() url.Values {
 	q := url.Values{}
 	for _, p := range []param{{paramOutcome, v.Outcome}, {paramReason, v.Reason}, {paramCheck, v.Check}, {paramStatus, v.Status}, {paramAgents, v.Agents},
-		{paramHost, v.Host}, {paramLabel, v.Label}, {paramTag, v.Tag}, {paramID, v.ID}, {paramSearch, v.Search}} {
+		{paramHost, v.Host}, {paramLabel, v.Label}, {paramTag, v.Tag}, {paramID, v.ID}, {paramSince, v.Since}, {paramSearch, v.Search}, {paramOrder, v.Sort}} {
 		if p.Value != "" {
 			q.Set(p.Param, p.Value)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
+	"agentaudit/worker/producer"
 )
 
 // BatchPage is one batch.
@@ -34,6 +35,10 @@ type BatchPage struct {
 	// Draft says that the list waits to be confirmed. Unchecked counts entries.
 	Draft     bool
 	Unchecked int64
+	// Listing says that the list was read from a directory, WriteBack that the
+	// directory is told of changes; Told picks these messages.
+	Listing, WriteBack bool
+	Told               store.DeliveryFilter
 	// All is the filter that shows all results.
 	All store.Filter
 	// Earlier is the finished batch of the same list before this one, nil for
@@ -67,6 +72,11 @@ func batchPage(ctx context.Context, r *Request, read Reader) (*BatchPage, error)
 	}
 	p := &BatchPage{Frame: Frame{Title: batchName(b), Section: "batches", Live: b.State.Open()}, Batch: b, Progress: progressOf(b, r.rate, r.Now), Took: took(b),
 		Done: b.Done(), Lines: b.Entries + b.Rejected, All: store.Filter{Batch: b.ID}}
+	o, err := producer.OptionsOf(b)
+	if err != nil {
+		return nil, err
+	}
+	p.Listing, p.WriteBack, p.Told = o.List.From != "", o.List.WriteBack != "", store.DeliveryFilter{Batch: b.ID}
 	counts := entryCounts(b)
 	p.Draft, p.Unchecked = isDraft(b), counts[report.OutcomeUnchecked]
 	p.Tallies = tallies(counts, p.Done, func(o report.Outcome) string { return r.Links.Outcome(b.ID, o) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -170,6 +171,10 @@ func servePage[P framed](s *Server, mux *http.ServeMux, pattern string, n need, 
 		defer cancel()
 		q := s.request(r)
 		p, err := f(ctx, q, s.c.Store)
+		if bad, ok := errors.AsType[*HTTPError](err); ok && bad.Field != "" && !reflect.ValueOf(p).IsNil() {
+			// The page is a form itself, and shows what is wrong with it.
+			return s.again(w, q, err, name, p, "f-")
+		}
 		if err != nil {
 			return err
 		}
@@ -229,6 +234,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p := s.errorPage(s.request(r), e)
 	p.RequestID = id
+	if r.URL.Path == "/site" {
+		p.Lookup = r.URL.Query().Get("target")
+	}
 	body, err := s.render("error", p)
 	if err != nil {
 		s.c.Log.ErrorContext(r.Context(), "the error page failed", "request", id, "err", err)

@@ -29,6 +29,8 @@ const (
 	longestIntake = 10 * time.Minute
 	// draftLife is how long a list waits to be confirmed.
 	draftLife = 24 * time.Hour
+	// mostDrafts is how many lists may wait.
+	mostDrafts = 100
 )
 
 // newList is a list that somebody hands in.
@@ -93,43 +95,13 @@ func (s *Server) draft(ctx context.Context, l newList, fill func(context.Context
 	return s.c.Store.Batch(ctx, b.ID)
 }
 
-// isDraft reports whether a batch waits to be confirmed in the dashboard.
-func isDraft(b *store.Batch) bool {
-	if b.State != store.StateIntake {
-		return false
-	}
-	o, err := producer.OptionsOf(b)
-	return err == nil && len(o.List.Posted) > 0
-}
-
-// dropOldDrafts removes lists that nobody confirmed.
-func (s *Server) dropOldDrafts(ctx context.Context) error {
-	list, err := s.c.Store.OpenBatches(ctx, 1000)
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		b := &list[i]
-		if !isDraft(b) || s.c.Now().Sub(b.CreatedAt) < draftLife {
-			continue
-		}
-		if err := s.c.Write.RemoveIntake(ctx, b.ID); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		s.c.Log.InfoContext(ctx, "removed a list that was not confirmed", "batch", b.ID)
-	}
-	return nil
-}
-
 // NewPage takes a list.
 type NewPage struct {
 	Frame
-	// Wrong and Advice say why the last list was not taken.
-	Wrong, Advice string
-	List          newList
-	Pasted        string
-	MaxUpload     int64
-	MaxLines      int64
+	List      newList
+	Pasted    string
+	MaxUpload int64
+	MaxLines  int64
 }
 
 // Formats are the forms that can be asked for.
@@ -165,6 +137,9 @@ func (s *Server) emptyNewPage() *NewPage {
 	return &NewPage{Frame: Frame{Title: "New audit", Section: "new"}, MaxUpload: s.c.MaxUpload, MaxLines: s.c.MaxLines}
 }
 
+// pastedName is what a list is called that was typed or pasted.
+const pastedName = "pasted list"
+
 // newAudit takes the form of the page: its file is read as it comes, and
 // stands last in it.
 func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
@@ -176,13 +151,15 @@ func (s *Server) newAudit(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := s.emptyNewPage()
 	b, err := s.readNewList(r, form, p)
+	if err == nil {
+		err = s.hold(r.Context(), b)
+	}
 	if err != nil {
-		e := explain(err)
-		if e.Code >= 500 {
-			return err
+		field := "sites"
+		if posted := p.List.Options.List.Posted; len(posted) > 0 && posted[len(posted)-1] != pastedName {
+			field = "file" // which browsers do not fill in again
 		}
-		p.Wrong, p.Advice = e.Message, e.Advice
-		return s.show(w, e.Code, "new", p, s.request(r))
+		return s.again(w, s.request(r), blame(field, err), "new", p, "n-")
 	}
 	http.Redirect(w, r, s.links.Draft(b.ID), http.StatusSeeOther)
 	return nil
@@ -217,7 +194,7 @@ func (s *Server) readNewList(r *http.Request, form *multipart.Reader, p *NewPage
 			return nil, badForm(err)
 		}
 		if int64(len(data)) > most {
-			return nil, &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The field %.40q is longer than %s.", part.FormName(), size(most)), Advice: "Upload a long list as a file."}
+			return nil, &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("The field %.40q is longer than %s.", part.FormName(), size(most)), Field: part.FormName(), Advice: "Upload a long list as a file."}
 		}
 		value := string(data)
 		if part.FormName() != "sites" {
@@ -253,8 +230,8 @@ func (s *Server) readNewList(r *http.Request, form *multipart.Reader, p *NewPage
 		}
 	}
 	if strings.TrimSpace(p.Pasted) != "" {
-		l.Options.List.Posted = slices.Insert(l.Options.List.Posted, 0, "pasted list")
-		l.Inputs = slices.Insert(l.Inputs, 0, producer.Reader("pasted list", strings.NewReader(p.Pasted)))
+		l.Options.List.Posted = slices.Insert(l.Options.List.Posted, 0, pastedName)
+		l.Inputs = slices.Insert(l.Inputs, 0, producer.Reader(pastedName, strings.NewReader(p.Pasted)))
 	}
 	return s.startTaking(r.Context(), *l)
 }
@@ -264,13 +241,13 @@ func (s *Server) startTaking(ctx context.Context, l newList) (*store.Batch, erro
 	read := l.Options.List.Read
 	switch {
 	case len(l.Inputs) == 0:
-		return nil, badRequest("There is no list: paste some sites, or choose a file.")
+		return nil, blame("sites", badRequest("There is no list: paste some sites, or choose a file."))
 	case len(l.Name) > longestName:
-		return nil, badRequest("The name has at most %d bytes.", longestName)
+		return nil, blame("name", badRequest("The name has at most %d bytes.", longestName))
 	case l.Options.Discover != "" && !slices.Contains(audit.Discovers, l.Options.Discover):
-		return nil, unknown("choice of when to scan", string(l.Options.Discover), audit.Discovers)
+		return nil, blame("discover", unknown("choice of when to scan", string(l.Options.Discover), audit.Discovers))
 	case read.Format != sitelist.FormatAuto && !slices.Contains(sitelist.Formats, read.Format):
-		return nil, unknown("format", string(read.Format), sitelist.Formats)
+		return nil, blame("format", unknown("format", string(read.Format), sitelist.Formats))
 	}
 	return s.takeList(ctx, l)
 }
@@ -311,95 +288,4 @@ func (s slowReader) Read(p []byte) (int, error) {
 	// Without support for deadlines there is none to move.
 	_ = http.NewResponseController(s.w).SetReadDeadline(next)
 	return s.ReadCloser.Read(p)
-}
-
-// DraftPage shows what was understood of a list before it is audited.
-type DraftPage struct {
-	Frame
-	Batch    *store.Batch
-	Lines    int64
-	Entries  []store.Entry
-	Rejected []store.Rejected
-	Options  producer.Options
-	Estimate Estimate
-	// Ends is when the list is removed if nobody confirms it.
-	Ends time.Time
-}
-
-const draftLines = 20
-
-func (s *Server) draftPage(ctx context.Context, r *Request, read Reader) (*DraftPage, error) {
-	if err := r.Only(); err != nil {
-		return nil, err
-	}
-	b, err := pathBatch(ctx, r, read)
-	if err != nil {
-		return nil, err
-	}
-	if !isDraft(b) {
-		return nil, goTo(r.Links.Batch(b.ID))
-	}
-	p := &DraftPage{Frame: Frame{Title: "Check the list", Section: "new"}, Batch: b, Lines: b.Entries + b.Rejected, Ends: b.CreatedAt.Add(draftLife)}
-	if p.Options, err = producer.OptionsOf(b); err != nil {
-		return nil, err
-	}
-	if p.Entries, err = read.Entries(ctx, b.ID, 0, draftLines); err != nil {
-		return nil, err
-	}
-	if p.Rejected, err = read.RejectedLines(ctx, b.ID, 0, draftLines); err != nil {
-		return nil, err
-	}
-	p.Estimate, err = estimate(ctx, read, b.Runs)
-	return p, err
-}
-
-// Estimate is how long an audit will take, by the pace of an earlier batch.
-type Estimate struct {
-	Took time.Duration
-	// By is the batch, nil where none tells.
-	By *store.Batch
-}
-
-// estimate looks for the newest finished batch that is large enough to tell.
-func estimate(ctx context.Context, read Reader, runs int64) (Estimate, error) {
-	const enough = 10
-	list, err := read.Batches(ctx, "", 30)
-	if err != nil {
-		return Estimate{}, err
-	}
-	for i := range list {
-		b := &list[i]
-		took := b.FinishedAt.Sub(b.StartedAt)
-		if b.State != store.StateFinished || b.Runs < enough || b.StartedAt.IsZero() || took <= 0 {
-			continue
-		}
-		return Estimate{roundSpan(took.Seconds() * float64(runs) / float64(b.Runs)), b}, nil
-	}
-	return Estimate{}, nil
-}
-
-// startDraft opens a list to the workers. Sealing a long one takes seconds.
-func (s *Server) startDraft(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), longestIntake)
-	defer cancel()
-	patient(w)
-	b, err := s.c.Write.SealBatch(ctx, store.BatchID(r.PathValue("batch")))
-	if errors.Is(err, store.ErrConflict) {
-		return &HTTPError{Code: http.StatusConflict, Message: "This list cannot be started: it was started already, or the program was restarted since it was read.", Advice: "Look at the list of batches; if it is not there, hand it in again.", Err: err}
-	}
-	if err != nil {
-		return err
-	}
-	who := s.request(r).Who
-	s.c.Log.InfoContext(ctx, "batch started", "batch", b.ID, "entries", b.Entries, "user", who.CreatedBy())
-	s.goOn(w, r, Done{s.links.Batch(b.ID), "The audit has been started."})
-	return nil
-}
-
-func (s *Server) dropDraft(w http.ResponseWriter, r *http.Request) error {
-	if err := s.c.Write.RemoveIntake(r.Context(), store.BatchID(r.PathValue("batch"))); err != nil {
-		return err
-	}
-	s.goOn(w, r, Done{s.links.New(), "The list was dropped; nothing of it is kept."})
-	return nil
 }

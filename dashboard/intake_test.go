@@ -164,7 +164,7 @@ func TestListsThatAreNotTaken(t *testing.T) {
 		if res.StatusCode != c.status || !strings.Contains(said, strings.ToLower(c.says)) {
 			t.Errorf("%q: %d %s, want %d with %q", c.name, res.StatusCode, said, c.status, c.says)
 		}
-		if got := attr(find(doc, "#n-label")[0], "value"); got != "kept" {
+		if got := attr(find(doc, "#n-labelColumn")[0], "value"); got != "kept" {
 			t.Errorf("%q: the form forgot what was filled in: %q", c.name, got)
 		}
 	}

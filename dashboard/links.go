@@ -95,6 +95,24 @@ func (l Links) Check(id store.BatchID, check string, st report.Status) string {
 	return l.Results(store.Filter{Batch: id, Check: check, CheckStatus: st})
 }
 
+// Deliveries are the messages to directories that a filter picks, before one (0:
+// from the newest); Listing is what changed in the listing of a batch.
+func (l Links) Deliveries(f store.DeliveryFilter, before int64) string {
+	q := url.Values{}
+	if f.State != "" {
+		q.Set("state", string(f.State))
+	}
+	if f.Batch != "" {
+		q.Set("batch", string(f.Batch))
+	}
+	if before > 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	return l.with("/deliveries", q)
+}
+func (l Links) DeliveriesForm() string          { return l.base + "/deliveries" }
+func (l Links) Listing(id store.BatchID) string { return l.Batch(id) + "/listing" }
+
 // Run is the page of one result, Document one of its documents.
 func (l Links) Run(id store.RunID) string { return l.base + "/runs/" + url.PathEscape(string(id)) }
 func (l Links) Document(id store.RunID, name string) string {
@@ -177,7 +195,12 @@ func (l Links) Schedules(batch store.BatchID) string {
 	return l.with("/schedules", q)
 }
 func (l Links) OnSchedule(id store.ScheduleID, what string) string {
-	return l.base + "/schedules/" + url.PathEscape(string(id)) + "/" + what
+	return l.Schedule(id) + "/" + what
+}
+
+// Schedule is where one is changed.
+func (l Links) Schedule(id store.ScheduleID) string {
+	return l.base + "/schedules/" + url.PathEscape(string(id))
 }
 
 // Share is where forms lead that share something, RevokeShare where one that

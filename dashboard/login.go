@@ -16,8 +16,8 @@ type SignInPage struct {
 	Frame
 	// Needed is false where nobody has to sign in.
 	Needed bool
-	// Next is where it goes on, Name what was typed, Wrong what was wrong.
-	Next, Name, Wrong string
+	// Next is where it goes on, Name what was typed.
+	Next, Name string
 }
 
 func (s *Server) signInPage(_ context.Context, r *Request, _ Reader) (*SignInPage, error) {
@@ -47,14 +47,12 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if wait := s.attempts.Wait(address, name, now); wait > 0 {
 		s.c.Log.WarnContext(r.Context(), "too many attempts to sign in", "address", address, "user", fmt.Sprintf("%.64q", name))
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-		p.Wrong = "There were too many attempts. Try again in " + span(wait.Round(time.Minute)+time.Minute) + "."
-		return s.show(w, http.StatusTooManyRequests, "signin", p, q)
+		return s.again(w, q, &HTTPError{Code: http.StatusTooManyRequests, Field: "password", Message: "There were too many attempts.", Advice: "Try again in " + span(wait.Round(time.Minute)+time.Minute) + "."}, "signin", p, "s-")
 	}
 	if !s.c.Users.Check(name, password) {
 		s.attempts.Failed(address, name, now)
 		s.c.Log.WarnContext(r.Context(), "a sign-in failed", "address", address, "user", fmt.Sprintf("%.64q", name))
-		p.Wrong = "Name and password do not belong together."
-		return s.show(w, http.StatusUnauthorized, "signin", p, q)
+		return s.again(w, q, &HTTPError{Code: http.StatusUnauthorized, Field: "password", Message: "Name and password do not belong together."}, "signin", p, "s-")
 	}
 	s.attempts.Succeeded(address, name)
 	secret, err := s.c.Write.NewSession(r.Context(), store.Session{User: name, Proof: s.c.Users.Proof(name), ExpiresAt: now.Add(sessionLength)})

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"slices"
+	"time"
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
@@ -76,11 +77,7 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 	if p.Load, err = read.Load(ctx); err != nil {
 		return nil, err
 	}
-	for _, b := range open {
-		if (b.State == store.StateQueued || b.State == store.StateRunning) && b.OpenRuns > 0 && p.Load.Running == 0 && !p.Load.NextDue.After(r.Now) {
-			p.Idle = true
-		}
-	}
+	p.Idle = idle(open, p.Load, r.Now)
 	list, err := read.Batches(ctx, "", 30)
 	if err != nil {
 		return nil, err
@@ -168,9 +165,18 @@ func (p *OverviewPage) LatelyChanged() store.SiteFilter {
 }
 
 // Enqueued is how many sites are handed over and not begun.
-func (p *OverviewPage) Enqueued() (n int64) {
-	for _, c := range p.Load.Enqueued {
+func (p *OverviewPage) Enqueued() int64 { return handedOver(p.Load) }
+
+func handedOver(l store.Load) (n int64) {
+	for _, c := range l.Enqueued {
 		n += c
 	}
 	return n
+}
+
+// idle says that there is work and nobody at it.
+func idle(open []store.Batch, l store.Load, now time.Time) bool {
+	return l.Running == 0 && !l.NextDue.After(now) && slices.ContainsFunc(open, func(b store.Batch) bool {
+		return (b.State == store.StateQueued || b.State == store.StateRunning) && b.OpenRuns > 0
+	})
 }

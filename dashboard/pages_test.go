@@ -230,8 +230,8 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("compare", func(t *testing.T) {
 		doc := read(t, s, "/compare")
-		want(t, doc, "#c-before option[selected]", "Batch "+string(x.cancelled)+" · 29 Nov 2026, 13:00 UTC · 6 sites")
-		want(t, doc, "#c-after option[selected]", "New listings · 30 Nov 2026, 09:00 UTC · 24 sites")
+		want(t, doc, "#f-before option[selected]", "Batch "+string(x.cancelled)+" · 29 Nov 2026, 13:00 UTC · 6 sites")
+		want(t, doc, "#f-after option[selected]", "New listings · 30 Nov 2026, 09:00 UTC · 24 sites")
 		path := "/compare?before=" + string(x.before) + "&after=" + string(x.after)
 		doc = read(t, s, path)
 		want(t, doc, "#moves", "39 sites have a result in both")
@@ -250,7 +250,7 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("every template was used", func(t *testing.T) {
 		for name := range s.pages {
-			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview", "schedules"}, name) {
+			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview", "schedules", "schedule", "deliveries", "listing"}, name) {
 				t.Errorf("no test looks at %s", name)
 			}
 		}

@@ -42,6 +42,10 @@ type Frame struct {
 	CanWrite bool
 	// Notice is what the last action came to, "" for none.
 	Notice string
+	// Wrong is what was wrong with the form that the reader sent, nil for nothing.
+	Wrong *Wrong
+	// Lookup is what was typed to find a site and found none.
+	Lookup string
 	// Live says that numbers of the page are kept up to date.
 	Live bool
 

@@ -27,10 +27,11 @@ const (
 	paramTag     = "tag"
 	paramID      = "id"
 	paramSearch  = "q"
+	paramSince   = "since"
 	paramOrder   = "sort"
 )
 
-var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramAgents, paramHost, paramLabel, paramTag, paramID, paramSearch, paramOrder}
+var filterParams = []string{paramOutcome, paramReason, paramCheck, paramStatus, paramAgents, paramHost, paramLabel, paramTag, paramID, paramSince, paramSearch, paramOrder}
 
 // filterQuery is a view as parameters of an address.
 func filterQuery(f store.Filter) url.Values {
@@ -47,9 +48,13 @@ func filterQuery(f store.Filter) url.Values {
 type param struct{ Param, Value string }
 
 func filterValues(f store.Filter) []param {
+	since := ""
+	if !f.ChangedSince.IsZero() {
+		since = f.ChangedSince.UTC().Format(time.DateOnly)
+	}
 	return []param{
 		{paramOutcome, string(f.Outcome)}, {paramReason, string(f.Reason)}, {paramCheck, f.Check}, {paramStatus, string(f.CheckStatus)},
-		{paramAgents, f.Agents}, {paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSearch, f.Text}, {paramOrder, string(f.Order)},
+		{paramAgents, f.Agents}, {paramHost, f.Host}, {paramLabel, f.Label}, {paramTag, f.Tag}, {paramID, f.ID}, {paramSince, since}, {paramSearch, f.Text}, {paramOrder, string(f.Order)},
 	}
 }
 
@@ -67,25 +72,41 @@ func readFilter(q url.Values, id store.BatchID) (store.Filter, error) {
 		CheckStatus: report.Status(get(paramStatus)), Agents: get(paramAgents), Host: get(paramHost), Label: get(paramLabel), Tag: get(paramTag), ID: get(paramID), Text: get(paramSearch), Order: store.Order(get(paramOrder))}
 	for _, v := range filterValues(f) {
 		if len(v.Value) > longestFilter {
-			return f, badRequest("The parameter %s is too long.", v.Param)
+			return f, blame(v.Param, badRequest("The parameter %s is too long.", v.Param))
 		}
 	}
 	switch {
 	case f.Outcome != "" && !slices.Contains(outcomes, f.Outcome):
-		return f, unknown("outcome", string(f.Outcome), outcomes)
+		return f, blame(paramOutcome, unknown("outcome", string(f.Outcome), outcomes))
 	case f.Reason != "" && !slices.Contains(report.Reasons, f.Reason):
-		return f, unknown("reason", string(f.Reason), report.Reasons)
+		return f, blame(paramReason, unknown("reason", string(f.Reason), report.Reasons))
 	case f.CheckStatus != "" && f.CheckStatus != report.Fail && f.CheckStatus != report.Warn:
-		return f, unknown("status", string(f.CheckStatus), []report.Status{report.Fail, report.Warn})
-	case f.Order != store.InList && f.Order != store.RowByHost:
-		return f, unknown("order", string(f.Order), []store.Order{store.RowByHost})
+		return f, blame(paramStatus, unknown("status", string(f.CheckStatus), []report.Status{report.Fail, report.Warn}))
+	case f.Order != store.InList && !slices.Contains(store.RowOrders, f.Order):
+		return f, blame(paramOrder, unknown("order", string(f.Order), store.RowOrders))
 	case f.Agents != "" && !slices.Contains(agentsVerdicts, f.Agents):
-		return f, unknown("verdict over agents.txt", f.Agents, agentsVerdicts)
+		return f, blame(paramAgents, unknown("verdict over agents.txt", f.Agents, agentsVerdicts))
+	}
+	var err error
+	if f.ChangedSince, err = readDay(get(paramSince)); err != nil {
+		return f, err
 	}
 	if f.Check == "" {
 		f.CheckStatus = "" // it says how a check ended, and means nothing alone
 	}
 	return f, nil
+}
+
+// readDay reads the parameter since, a day in UTC; "" is the zero time.
+func readDay(raw string) (time.Time, error) {
+	if raw == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, raw)
+	if err != nil {
+		return day, blame(paramSince, badRequest("The parameter since is a day such as 2026-11-30, not %.40q.", raw))
+	}
+	return day, nil
 }
 
 func unknown[T ~string](what, got string, known []T) error {
@@ -156,10 +177,7 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 	if err != nil {
 		return nil, err
 	}
-	f, err := readFilter(r.Query, b.ID)
-	if err != nil {
-		return nil, err
-	}
+	f, wrong := readFilter(r.Query, b.ID)
 	p := &ResultsPage{Frame: Frame{Title: "Results", Section: "batches"}, Batch: b, Filter: f, Later: r.Query.Get("after") != ""}
 	reasons, err := read.TopReasons(ctx, b.ID, 1000)
 	if err != nil {
@@ -170,6 +188,10 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 		return nil, err
 	}
 	p.options(reasons, checks)
+	if wrong != nil {
+		p.Total = -1
+		return p, wrong
+	}
 	unordered := f
 	unordered.Order = store.InList
 	p.Total = total(b, unordered, reasons, checks)
@@ -216,7 +238,7 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 
 var paramWords = map[string]string{
 	paramOutcome: "Outcome", paramReason: "Reason", paramCheck: "Check", paramStatus: "Check status", paramAgents: "agents.txt", paramHost: "Host",
-	paramLabel: "Label", paramTag: "Tag", paramID: "Id", paramSearch: "Search", paramOrder: "Sorted by",
+	paramLabel: "Label", paramTag: "Tag", paramID: "Id", paramSince: "Changed since", paramSearch: "Search", paramOrder: "Sorted by",
 }
 
 func newResultLine(row store.Row) ResultLine {
@@ -317,7 +339,31 @@ func (p *ResultsPage) ShareFields() []param {
 // MoreFilters says that one of the less common filters is set.
 func (p *ResultsPage) MoreFilters() bool {
 	f := p.Filter
-	return f.Check != "" || f.Agents != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != "" || f.Order != store.InList
+	return f.Check != "" || f.Agents != "" || f.Host != "" || f.Label != "" || f.Tag != "" || f.ID != "" || !f.ChangedSince.IsZero() || p.At(paramSince) != nil
+}
+
+// Since is the day of the filter as a field takes it.
+func (p *ResultsPage) Since() string { return filterQuery(p.Filter).Get(paramSince) }
+
+// orderWords name the orders in the form.
+var orderWords = map[store.Order]string{store.RowByHost: "host", store.RowByOutcome: "outcome, failed first", store.RowByReason: "reason",
+	store.RowByTime: "last audited first", store.RowByLength: "longest audit first"}
+
+// Orders are the orders that the form offers beside that of the list.
+func (p *ResultsPage) Orders() []Option {
+	var all []Option
+	for _, o := range store.RowOrders {
+		all = append(all, Option{Value: string(o), Words: orderWords[o], Selected: p.Filter.Order == o})
+	}
+	return all
+}
+
+// Took is how long the last attempt lasted, negative where there was none.
+func (l ResultLine) Took() time.Duration {
+	if l.FinishedAt.IsZero() {
+		return -1
+	}
+	return l.FinishedAt.Sub(l.StartedAt)
 }
 
 // Agents are the verdicts that the form offers.

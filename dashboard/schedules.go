@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"agentaudit/store"
-	"agentaudit/worker/producer"
 	"agentaudit/worker/schedule"
 )
 
@@ -112,76 +109,33 @@ func cronWords(cron, zone string) string {
 	return words + ", " + zone
 }
 
-// addSchedule keeps a schedule over the sites of a batch: fields name, batch,
-// cron, zone, jitter (minutes) and spread (hours).
-func (s *Server) addSchedule(ctx context.Context, form url.Values) (*store.Schedule, error) {
-	v := store.Schedule{Name: field(form, "name"), Cron: field(form, "cron"), Zone: field(form, "zone"), Batch: store.BatchID(field(form, "batch"))}
-	switch {
-	case v.Name == "":
-		return nil, badRequest("A schedule needs a name.")
-	case len(v.Name) > longestName:
-		return nil, badRequest("The name has at most %d bytes.", longestName)
-	case v.Batch == "":
-		return nil, badRequest("Choose the batch whose sites are to be audited.")
-	}
-	for _, f := range []struct {
-		name string
-		unit time.Duration
-		to   *time.Duration
-	}{{"jitter", time.Minute, &v.Jitter}, {"spread", time.Hour, &v.Spread}} {
-		raw := field(form, f.name)
-		if raw == "" {
-			continue
-		}
-		n, err := strconv.Atoi(raw)
-		if err != nil || n < 0 || n > 10_000 {
-			return nil, badRequest("The field %s is a whole number up to 10,000, not %.40q.", f.name, raw)
-		}
-		*f.to = time.Duration(n) * f.unit
-	}
-	b, err := s.c.Store.Batch(ctx, v.Batch)
-	if err != nil {
-		return nil, err
-	}
-	old, err := producer.OptionsOf(b)
-	if err != nil {
-		return nil, err
-	}
-	if v.Options, err = json.Marshal(producer.Options{Options: old.Options}); err != nil {
-		return nil, err
-	}
-	v.Sources = []string{"the sites of batch " + string(b.ID)}
-	if v.NextDue, v.NextAt, err = s.nextFiring(&v); err != nil {
-		return nil, err
-	}
-	kept, err := s.c.Write.AddSchedule(ctx, v)
-	if errors.Is(err, store.ErrConflict) {
-		return nil, &HTTPError{Code: 409, Message: fmt.Sprintf("There is a schedule called %s already.", v.Name), Advice: "Choose another name, or remove that one."}
-	}
-	return kept, err
+// SchedulePage changes one schedule.
+type SchedulePage struct {
+	Frame
+	ScheduleLine
+	Form url.Values
 }
 
-// nextFiring is when a schedule is next due and fires. The error is for whoever
-// wrote the expression.
-func (s *Server) nextFiring(v *store.Schedule) (due, at time.Time, err error) {
-	spec, err := schedule.Of(v)
-	if err == nil {
-		err = spec.Check(s.c.Now())
-	}
-	if err != nil {
-		return due, at, &HTTPError{Code: 400, Message: sentence(err.Error()), Err: err}
-	}
-	due = spec.Next(s.c.Now())
-	return due, spec.At(due), nil
-}
+// Value is what a field of the form holds at first.
+func (p *SchedulePage) Value(name string) string { return p.Form.Get(name) }
 
-func (s *Server) newSchedule(ctx context.Context, r *Request, form url.Values) (Done, error) {
-	v, err := s.addSchedule(ctx, form)
-	if err != nil {
-		return Done{}, err
+func schedulePage(ctx context.Context, r *Request, read Reader) (*SchedulePage, error) {
+	if err := r.Only(); err != nil {
+		return nil, err
 	}
-	s.c.Log.InfoContext(ctx, "schedule kept", "schedule", v.ID, "user", r.Who.CreatedBy())
-	return Done{s.links.Schedules(""), "The schedule was kept; it fires next on " + v.NextAt.UTC().Format("2 Jan 2006, 15:04 UTC") + "."}, nil
+	v, err := read.Schedule(ctx, store.ScheduleID(r.Path("schedule")))
+	if err != nil {
+		return nil, err
+	}
+	p := &SchedulePage{Frame: Frame{Title: v.Name, Section: "schedules"}, ScheduleLine: newScheduleLine(*v, r.Now)}
+	p.Form = url.Values{"name": {v.Name}, "cron": {v.Cron}, "zone": {v.Zone}}
+	if v.Jitter > 0 {
+		p.Form.Set("jitter", strconv.FormatInt(int64(v.Jitter/time.Minute), 10))
+	}
+	if v.Spread > 0 {
+		p.Form.Set("spread", strconv.FormatInt(int64(v.Spread/time.Hour), 10))
+	}
+	return p, nil
 }
 
 // onSchedule makes an action on the schedule of the path.

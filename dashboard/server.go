@@ -37,6 +37,9 @@ type Reader interface {
 	Schedules(ctx context.Context) ([]store.Schedule, error)
 	Schedule(ctx context.Context, id store.ScheduleID) (*store.Schedule, error)
 
+	ListingChanges(ctx context.Context, id store.BatchID, most int) (*store.ListingChanges, error)
+	FindDeliveries(ctx context.Context, f store.DeliveryFilter, before int64, limit int) ([]store.Delivery, error)
+
 	Run(ctx context.Context, id store.RunID) (*store.Run, error)
 	Parts(ctx context.Context, id store.RunID) (*store.Parts, error)
 	Sites(ctx context.Context, f store.SiteFilter, cursor string, limit int) (*store.SitePage, error)
@@ -65,6 +68,7 @@ type Writer interface {
 	EndAnswer(ctx context.Context, key string, a *store.Answer) error
 
 	AddSchedule(ctx context.Context, v store.Schedule) (*store.Schedule, error)
+	ChangeSchedule(ctx context.Context, v store.Schedule) error
 	PauseSchedule(ctx context.Context, id store.ScheduleID) error
 	ResumeSchedule(ctx context.Context, id store.ScheduleID, nextDue, nextAt time.Time) error
 	FireScheduleNow(ctx context.Context, id store.ScheduleID) error
@@ -72,6 +76,7 @@ type Writer interface {
 
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
+	HoldIntake(ctx context.Context, id store.BatchID) error
 	SealBatch(ctx context.Context, id store.BatchID) (*store.Batch, error)
 	RemoveIntake(ctx context.Context, id store.BatchID) error
 	PauseBatch(ctx context.Context, id store.BatchID, note string) error
@@ -249,6 +254,8 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /batches", "batches", batchesPage)
 	page(s, mux, "GET /batches/{batch}", "batch", batchPage)
 	page(s, mux, "GET /batches/{batch}/rejected", "rejected", rejectedPage)
+	page(s, mux, "GET /batches/{batch}/listing", "listing", listingPage)
+	page(s, mux, "GET /deliveries", "deliveries", deliveriesPage)
 	page(s, mux, "GET /batches/{batch}/results", "results", resultsPage)
 	page(s, mux, "GET /runs/{run}", "run", runPage)
 	page(s, mux, "GET /sites", "sites", sitesPage)
@@ -257,6 +264,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /new", "new", s.newPage)
 	page(s, mux, "GET /new/{batch}", "draft", s.draftPage)
 	page(s, mux, "GET /schedules", "schedules", schedulesPage)
+	page(s, mux, "GET /schedules/{schedule}", "schedule", schedulePage)
 	page(s, mux, "GET /settings", "settings", s.settingsPage)
 	// Files, downloaded from pages and by scripts.
 	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
@@ -276,7 +284,8 @@ func (s *Server) Handler() http.Handler {
 	action(s, mux, "/batches/{batch}/cancel", s.steer("The batch was cancelled.", s.cancelBatch))
 	s.handle(mux, "POST /settings/tokens", writing, s.newToken)
 	action(s, mux, "/settings/tokens/{token}/revoke", s.revokeToken)
-	action(s, mux, "/schedules", s.newSchedule)
+	s.handle(mux, "POST /schedules", writing, s.newSchedule)
+	s.handle(mux, "POST /schedules/{schedule}", writing, s.changeSchedule)
 	action(s, mux, "/schedules/{schedule}/pause", s.onSchedule("The schedule rests; what becomes due meanwhile is not made up for.", s.pauseSchedule))
 	action(s, mux, "/schedules/{schedule}/resume", s.onSchedule("The schedule goes on.", s.resumeSchedule))
 	action(s, mux, "/schedules/{schedule}/run", s.onSchedule("It fires as soon as a scheduler looks, within seconds.", s.fireSchedule))

@@ -21,10 +21,15 @@ type SettingsPage struct {
 	// changed.
 	SignIn, ReadOnly bool
 	Facts            []Fact
+	// Form is what was sent, where it made no token.
+	Form url.Values
 }
 
 // Fact is something that was set when the dashboard was started.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // tokenDays are the lives of tokens that the form offers; 0 is for ever.
 var tokenDays = []int{30, 90, 365, 0}
@@ -54,7 +59,7 @@ func (s *Server) newSettingsPage(ctx context.Context) (*SettingsPage, error) {
 func (p *SettingsPage) Days() []Option {
 	var all []Option
 	for _, d := range tokenDays {
-		o := Option{Value: strconv.Itoa(d), Words: strconv.Itoa(d) + " days", Selected: d == 90}
+		o := Option{Value: strconv.Itoa(d), Words: strconv.Itoa(d) + " days", Selected: p.Form == nil && d == 90 || p.Form.Get("days") == strconv.Itoa(d)}
 		if d == 0 {
 			o.Words = "no end"
 		}
@@ -73,15 +78,15 @@ func (s *Server) makeToken(ctx context.Context, who Who, form url.Values) (secre
 	t := store.Token{Name: field(form, "name"), Scope: store.Scope(field(form, "scope")), CreatedBy: who.CreatedBy()}
 	switch {
 	case t.Name == "":
-		return "", nil, badRequest("A token needs a name, so that you know later what it is for.")
+		return "", nil, blame("name", badRequest("A token needs a name, so that you know later what it is for."))
 	case len(t.Name) > longestName:
-		return "", nil, badRequest("The name of a token has at most %d bytes.", longestName)
+		return "", nil, blame("name", badRequest("The name of a token has at most %d bytes.", longestName))
 	case t.Scope != store.ScopeRead && t.Scope != store.ScopeWrite:
-		return "", nil, unknown("scope", string(t.Scope), []store.Scope{store.ScopeRead, store.ScopeWrite})
+		return "", nil, blame("scope", unknown("scope", string(t.Scope), []store.Scope{store.ScopeRead, store.ScopeWrite}))
 	}
 	days, err := strconv.Atoi(field(form, "days"))
 	if err != nil || days < 0 || days > 3650 {
-		return "", nil, badRequest("The field days is a number of days up to 3650, or 0 for no end.")
+		return "", nil, blame("days", badRequest("The field days is a number of days up to 3650, or 0 for no end."))
 	}
 	if days > 0 {
 		t.ExpiresAt = s.c.Now().AddDate(0, 0, days)
@@ -106,13 +111,17 @@ func (s *Server) newToken(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	q := s.request(r)
 	secret, t, err := s.makeToken(ctx, q.Who, r.PostForm)
+	p, pageErr := s.newSettingsPage(ctx)
 	if err != nil {
-		return err
+		if pageErr != nil {
+			return pageErr
+		}
+		p.Form = r.PostForm
+		return s.again(w, q, err, "settings", p, "t-")
 	}
 	s.c.Log.InfoContext(ctx, "token made", "token", t.ID, "scope", t.Scope, "user", q.Who.CreatedBy())
-	p, err := s.newSettingsPage(ctx)
-	if err != nil {
-		return err
+	if pageErr != nil {
+		return pageErr
 	}
 	p.Secret = secret
 	return s.show(w, http.StatusCreated, "settings", p, q)
@@ -125,6 +134,9 @@ func (s *Server) revokeToken(ctx context.Context, r *Request, _ url.Values) (Don
 	s.c.Log.InfoContext(ctx, "token revoked", "token", r.Path("token"), "user", r.Who.CreatedBy())
 	return Done{s.links.Settings(), "The token was revoked; whoever still uses it is refused."}, nil
 }
+
+// Value is what a field of the form holds at first.
+func (p *SettingsPage) Value(name string) string { return p.Form.Get(name) }
 
 // Expired reports whether a token can no longer be used.
 func (p *SettingsPage) Expired(t store.Token) bool {

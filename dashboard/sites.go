@@ -28,8 +28,7 @@ const sitesPerPage = 50
 
 // The parameters of a view of sites, beside the outcome and the host.
 const (
-	paramSince = "since"
-	paramSort  = "sort"
+	paramSort = "sort"
 )
 
 func siteQuery(f store.SiteFilter) url.Values {
@@ -55,22 +54,23 @@ func siteQuery(f store.SiteFilter) url.Values {
 func readSiteFilter(q url.Values) (store.SiteFilter, error) {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	f := store.SiteFilter{Outcome: report.Outcome(get(paramOutcome)), Host: strings.ToLower(get(paramHost)), Order: store.SiteOrder(get(paramSort))}
-	if raw := get(paramSince); raw != "" {
-		var err error
-		if f.ChangedSince, err = time.Parse(time.DateOnly, raw); err != nil {
-			return f, badRequest("The parameter since is a day such as 2026-11-30, not %.40q.", raw)
-		}
+	var err error
+	if f.ChangedSince, err = readDay(get(paramSince)); err != nil {
+		return f, err
+	}
+	sorted := f.Order
+	if !f.ChangedSince.IsZero() {
 		f.Order = store.ByChange
 	}
 	switch {
 	case f.Outcome != "" && !slices.Contains(outcomes[:4], f.Outcome):
-		return f, unknown("outcome", string(f.Outcome), outcomes[:4])
-	case f.Order != "" && f.Order != store.ByHost && f.Order != store.ByChange:
-		return f, unknown("order", string(f.Order), []store.SiteOrder{store.ByHost, store.ByChange})
+		return f, blame(paramOutcome, unknown("outcome", string(f.Outcome), outcomes[:4]))
+	case sorted != "" && sorted != store.ByHost && sorted != store.ByChange:
+		return f, blame(paramSort, unknown("order", string(sorted), []store.SiteOrder{store.ByHost, store.ByChange}))
 	case len(f.Host) > 300:
-		return f, badRequest("No host is that long.")
+		return f, blame(paramHost, badRequest("No host is that long."))
 	case f.Host != "" && f.Order == store.ByChange:
-		return f, &HTTPError{Code: 400, Message: "Sites whose host begins with something come sorted by host, so that they cannot be sorted or picked by their last change.", Advice: "Leave one of the two out."}
+		return f, &HTTPError{Code: 400, Field: paramHost, Message: "Sites whose host begins with something come sorted by host, so that they cannot be sorted or picked by their last change.", Advice: "Leave one of the two out."}
 	}
 	if f.Order == "" {
 		f.Order = store.ByHost
@@ -82,10 +82,7 @@ func sitesPage(ctx context.Context, r *Request, read Reader) (*SitesPage, error)
 	if err := r.Only("after", paramOutcome, paramHost, paramSince, paramSort); err != nil {
 		return nil, err
 	}
-	f, err := readSiteFilter(r.Query)
-	if err != nil {
-		return nil, err
-	}
+	f, wrong := readSiteFilter(r.Query)
 	p := &SitesPage{Frame: Frame{Title: "Sites", Section: "sites"}, Filter: f, Later: r.Query.Get("after") != "", Total: -1}
 	counts, err := read.SiteCounts(ctx)
 	if err != nil {
@@ -99,6 +96,9 @@ func sitesPage(ctx context.Context, r *Request, read Reader) (*SitesPage, error)
 	}
 	for _, o := range outcomes[:4] {
 		p.Outcomes = append(p.Outcomes, Option{string(o), outcomeWords[o], by[o], f.Outcome == o})
+	}
+	if wrong != nil {
+		return p, wrong
 	}
 	if f.Host == "" && f.ChangedSince.IsZero() {
 		if p.Total = all; f.Outcome != "" {

@@ -69,6 +69,9 @@ func (s *Server) auditAgain(w http.ResponseWriter, r *http.Request) error {
 	}
 	patient(w)
 	b, err := s.draftOf(r.Context(), store.BatchID(r.PathValue("batch")), r.PostForm)
+	if err == nil {
+		err = s.hold(r.Context(), b)
+	}
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,14 @@ func testDeliveries(t *testing.T, open opener) {
 		if got := must[[]store.Delivery](t)(s.Deliveries(t.Context(), state, 0, 10)); len(got) != want {
 			t.Errorf("state %q: %+v", state, got)
 		}
+		f := store.DeliveryFilter{State: state, Batch: first[0].Batch}
+		if got := must[[]store.Delivery](t)(s.FindDeliveries(t.Context(), f, 0, 10)); len(got) != want {
+			t.Errorf("%+v: %+v", f, got)
+		}
+		f.Batch = "000000001"
+		if got := must[[]store.Delivery](t)(s.FindDeliveries(t.Context(), f, 0, 10)); len(got) != 0 {
+			t.Errorf("%+v: %+v", f, got)
+		}
 	}
 	// What is audited again is told again where it is another outcome.
 	if n := must[int64](t)(s.RetryBatch(t.Context(), id, store.Selection{})); n != 2 {

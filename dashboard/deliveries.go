@@ -1,0 +1,129 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"agentaudit/store"
+)
+
+// DeliveriesPage is the log of messages to directories, the newest first.
+type DeliveriesPage struct {
+	Frame
+	Filter     store.DeliveryFilter
+	States     []Option
+	Deliveries []DeliveryLine
+	Chips      []Chip
+	// Later says that it is not the first page, Next is the last message of a
+	// page that is not the last.
+	Later bool
+	Next  int64
+}
+
+// DeliveryLine is one message. Change is what it says of a listing, empty in
+// messages of another kind; Raw is all of it.
+type DeliveryLine struct {
+	store.Delivery
+	Change store.OutcomeChange
+	// To is where it goes, without what may be secret in the address.
+	To  string
+	Raw string
+}
+
+const deliveriesPerPage = 50
+
+var deliveryStates = []store.DeliveryState{store.DeliveryDue, store.DeliveryDone, store.DeliveryFailed}
+
+// deliveryWords say what the state of a delivery means.
+var deliveryWords = map[store.DeliveryState]string{store.DeliveryDue: "to be sent", store.DeliveryDone: "taken by the directory", store.DeliveryFailed: "given up"}
+
+func readDeliveryFilter(q url.Values) (f store.DeliveryFilter, err error) {
+	f.State = store.DeliveryState(q.Get("state"))
+	if f.State != "" && !slices.Contains(deliveryStates, f.State) {
+		return f, blame("state", unknown("state", string(f.State), deliveryStates))
+	}
+	if raw := q.Get("batch"); raw != "" {
+		if f.Batch, err = store.ParseBatchID(raw); err != nil {
+			return f, blame("batch", badRequest("The parameter batch is no batch: %s", sentence(err.Error())))
+		}
+	}
+	return f, nil
+}
+
+func deliveriesPage(ctx context.Context, r *Request, read Reader) (*DeliveriesPage, error) {
+	if err := r.Only("state", "batch", "before"); err != nil {
+		return nil, err
+	}
+	f, err := readDeliveryFilter(r.Query)
+	if err != nil {
+		return nil, err
+	}
+	p := &DeliveriesPage{Frame: Frame{Title: "Messages to directories", Section: "batches"}, Filter: f}
+	for _, st := range deliveryStates {
+		p.States = append(p.States, Option{Value: string(st), Words: deliveryWords[st], Selected: f.State == st})
+	}
+	if f.State != "" {
+		p.Chips = append(p.Chips, Chip{"State", string(f.State), r.Links.Deliveries(store.DeliveryFilter{Batch: f.Batch}, 0)})
+	}
+	if f.Batch != "" {
+		p.Chips = append(p.Chips, Chip{"Batch", string(f.Batch), r.Links.Deliveries(store.DeliveryFilter{State: f.State}, 0)})
+	}
+	var before int64
+	if raw := r.Query.Get("before"); raw != "" {
+		if before, err = strconv.ParseInt(raw, 10, 64); err != nil || before <= 0 {
+			return nil, badRequest("The parameter before is no message: %.40q.", raw)
+		}
+		p.Later = true
+	}
+	list, err := read.FindDeliveries(ctx, f, before, deliveriesPerPage+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > deliveriesPerPage {
+		list = list[:deliveriesPerPage]
+		p.Next = list[deliveriesPerPage-1].ID
+	}
+	for _, d := range list {
+		p.Deliveries = append(p.Deliveries, newDeliveryLine(d))
+	}
+	return p, nil
+}
+
+func newDeliveryLine(d store.Delivery) DeliveryLine {
+	l := DeliveryLine{Delivery: d, To: plainAddress(d.URL), Raw: string(d.Body)}
+	// A message of another kind shows as it is.
+	_ = json.Unmarshal(d.Body, &l.Change)
+	return l
+}
+
+// plainAddress leaves out of an address what may be secret: the user, and what
+// stands behind the path.
+func plainAddress(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	secret := u.User != nil || u.RawQuery != ""
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if secret {
+		return u.String() + " …"
+	}
+	return u.String()
+}
+
+// Retried says that another attempt follows one that came to nothing.
+func (l DeliveryLine) Retried() bool { return l.State == store.DeliveryDue && l.Attempts > 0 }
+
+// Kind is what a message is about, in words.
+func (l DeliveryLine) Kind() string {
+	switch l.Change.Event {
+	case "listing.outcome-changed":
+		return "an outcome changed"
+	case "":
+		return "a message"
+	}
+	return l.Change.Event
+}
