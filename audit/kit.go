@@ -43,7 +43,14 @@ func (j *judge) kit(r *report.Report, found *discovery.Report) *publication.Kit 
 	default:
 		f.Missing = "the site was not scanned"
 	}
+	if !r.Valid {
+		f.Amended = j.amend(found, f.Generated)
+	}
 	k, err := publication.FixKit(f)
+	if err != nil && f.Amended != nil {
+		f.Amended = nil
+		k, err = publication.FixKit(f)
+	}
 	if err != nil {
 		f.Generated, f.Missing = nil, stopless(err.Error())
 		f.Profile = nil

@@ -104,7 +104,11 @@ func (s *Site) ServingOrigin() string { return s.Origin }
 
 func (*Site) sealed() {}
 
-// newSite reads a tree that the schema lets through.
+// Draft reads a site profile that need not be valid: what is missing, or of
+// another type, is empty, and unknown members are passed over. No link is
+// parsed.
+func (d *Document) Draft() *Site { return newSite(&d.Tree.Root) }
+
 func newSite(root *jsontree.Node) *Site {
 	s := &Site{
 		Origin:      str(root, "origin"),
@@ -113,7 +117,7 @@ func newSite(root *jsontree.Node) *Site {
 		HasSchema:   root.Get("$schema") != nil,
 		root:        root,
 	}
-	resources := root.Get("resources").Items
+	resources := items(root, "resources")
 	s.Resources = make([]Resource, len(resources))
 	for i := range resources {
 		r := &resources[i]
@@ -122,10 +126,10 @@ func newSite(root *jsontree.Node) *Site {
 			Availability: Availability(str(r, "availability")), Title: str(r, "title"),
 		}
 	}
-	apis := root.Get("apis").Items
+	apis := items(root, "apis")
 	s.APIs = make([]API, len(apis))
 	for i := range apis {
-		operations := apis[i].Get("operations").Items
+		operations := items(&apis[i], "operations")
 		s.APIs[i] = API{Document: str(&apis[i], "document"), OpenAPI: str(&apis[i], "openapi"), Operations: make([]Operation, len(operations))}
 		for j := range operations {
 			o := &operations[j]
@@ -133,6 +137,13 @@ func newSite(root *jsontree.Node) *Site {
 		}
 	}
 	return s
+}
+
+func items(n *jsontree.Node, name string) []jsontree.Node {
+	if list := n.Get(name); list != nil {
+		return list.Items
+	}
+	return nil
 }
 
 func str(n *jsontree.Node, name string) string {

@@ -44,6 +44,9 @@ type Options struct {
 	ProfileURL string
 	// AllowLocal lets an action profile speak for http on localhost.
 	AllowLocal bool
+
+	// compact writes agentic.json without white space.
+	compact bool
 }
 
 // SizeError says that a file would be larger than [MaxSize].
@@ -82,6 +85,9 @@ func Bundle(doc *profile.Document, o Options) (*Files, error) {
 		return nil, fmt.Errorf("the profile URL: %w", err)
 	}
 	f := &Files{JSON: indented(doc)}
+	if o.compact {
+		f.JSON = jsontree.Stringify(&doc.Tree.Root, "") + "\n"
+	}
 	if len(f.JSON) > MaxSize {
 		return nil, &SizeError{NameJSON, len(f.JSON)}
 	}

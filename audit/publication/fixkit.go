@@ -2,6 +2,7 @@ package publication
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,9 @@ type Kit struct {
 	ReadmeURL string `json:"readmeUrl,omitempty"`
 	// Files has at most one file for each URL; JSON, TXT, README, LISTING.
 	Files []File `json:"files"`
+	// Changed says what is not as it was in an agentic.json that is the owner's
+	// own with changes, a sentence each; the rest of it is as it was.
+	Changed []string `json:"changed,omitempty"`
 	// ByHand says what the owner has to do beyond publishing the files, a
 	// sentence or two each; whatever the files do not mend is named here.
 	ByHand []string `json:"byHand"`
@@ -61,21 +65,35 @@ type Facts struct {
 	// Missing says why, as the end of a sentence.
 	Generated *profile.Document
 	Missing   string
+	// Amended is nil where nothing right can be made of what is published.
+	Amended *Amendment
+}
+
+// Amendment is the published site profile with what is wrong in it put right.
+type Amendment struct {
+	Profile *profile.Document
+	// Changes say what is not as it was, ByHand what has to be looked at; a
+	// sentence each.
+	Changes, ByHand []string
 }
 
 // FixKit writes the files that mend a publication. A profile that is right is
 // kept, and TXT and README are fitted to it; so is an action profile that is
-// right in itself, because a contract cannot be made from outside. Anything
-// else is replaced by what the scan made, fitted to the audited address. What
-// cannot be generated is told in ByHand. It is a pure function.
+// right in itself, because a contract cannot be made from outside. A site
+// profile that is not right is published as amended. Anything else is replaced
+// by what the scan made, fitted to the audited address. What cannot be
+// generated is told in ByHand. It is a pure function.
 func FixKit(f Facts) (*Kit, error) {
 	k := &Kit{Files: []File{}, ByHand: []string{}, facts: f, at: f.ProfileURL}
 	var err error
 	switch p := f.published(); {
 	case p != nil && (f.Report.Valid || p.Type() == profile.ActionType):
 		err = k.keep(p)
+	case f.Amended != nil:
+		k.Changed, k.ByHand = f.Amended.Changes, append(k.ByHand, f.Amended.ByHand...)
+		err = k.replace(f.Amended.Profile, "It is the published profile, changed only where it has to be: see below what is changed.")
 	case f.Generated != nil:
-		err = k.replace()
+		err = k.replace(f.Generated, k.whyGenerated())
 	default:
 		k.hand("No agentic.json could be generated: %s.", f.Missing)
 		err = k.mendReadme("")
@@ -131,36 +149,45 @@ func (k *Kit) keep(p profile.Profile) error {
 	return k.mendReadme(describe(p, f.ProfileURL).readme())
 }
 
-// replace publishes what the scan made.
-func (k *Kit) replace() error {
+// whyGenerated says what the profile that the scan made is good for.
+func (k *Kit) whyGenerated() string {
 	f := k.facts
-	doc := f.Generated
+	switch {
+	case f.Generated.Type == profile.ActionType:
+		return "It is the contract that the site publishes elsewhere, as it stands."
+	case f.Profile != nil && f.Profile.Type == profile.ActionType:
+		return "It is made from what a scan of the site found, and takes the place of an action profile that is not valid. To keep the contract, correct it as the report says, and publish that instead."
+	case f.Profile != nil:
+		return "It is made from what a scan of the site found, and takes the place of a profile that is not valid any more; review name and description, then publish it."
+	}
+	return "It is made from what a scan of the site found; review name and description, then publish it."
+}
+
+// replace publishes another profile.
+func (k *Kit) replace(doc *profile.Document, why string) error {
 	v := doc.Validate(profile.Options{})
 	if err := v.Err(); err != nil {
-		return fmt.Errorf("the profile of the scan: %w", err)
+		return fmt.Errorf("the new profile: %w", err)
 	}
 	if origin := v.Profile.ServingOrigin(); origin != k.at.Origin() {
 		// A profile speaks for the origin that serves it: the site's pages are
 		// on the www or non-www twin.
 		moved, err := weburl.Parse(origin + k.at.Path())
 		if err != nil {
-			return fmt.Errorf("the profile of the scan speaks for %s: %w", origin, err)
+			return fmt.Errorf("the new profile speaks for %s: %w", origin, err)
 		}
 		k.hand("The site sends its visitors from %s on to %s: publish the files there, and give %s to directories and audits from now on.", k.at.Origin(), origin, moved)
 		k.at = moved
 	}
-	files, err := Bundle(doc, Options{ProfileURL: k.at.String()})
-	if err != nil {
-		return fmt.Errorf("the profile of the scan does not fit %s: %w", k.at, err)
+	options := Options{ProfileURL: k.at.String()}
+	files, err := Bundle(doc, options)
+	if big, ok := errors.AsType[*SizeError](err); ok && big.Name == NameJSON {
+		// The owner's own may be as large as it is because it is written so.
+		options.compact = true
+		files, err = Bundle(doc, options)
 	}
-	why := "It is made from what a scan of the site found; review name and description, then publish it."
-	switch {
-	case doc.Type == profile.ActionType:
-		why = "It is the contract that the site publishes elsewhere, as it stands."
-	case f.Profile != nil && f.Profile.Type == profile.ActionType:
-		why = "It is made from what a scan of the site found, and takes the place of an action profile that is not valid. To keep the contract, correct it as the report says, and publish that instead."
-	case f.Profile != nil:
-		why = "It is made from what a scan of the site found, and takes the place of a profile that is not valid any more; review name and description, then publish it."
+	if err != nil {
+		return fmt.Errorf("the new profile does not fit %s: %w", k.at, err)
 	}
 	k.add(NameJSON, k.at, TypeJSON, files.JSON, why)
 	k.add(NameText, beside(k.at, NameText), TypeText, files.Text, "It is generated from this agentic.json and matches it to the byte.")
@@ -229,6 +256,8 @@ func (k *Kit) rest() {
 		switch {
 		case s.ID == "json-type" || s.ID == "txt-type":
 			given = false // the server's configuration
+		case s.ID == "limit" && k.facts.Amended != nil:
+			given = false // the owner's list is not shortened
 		case s.ID == "txt":
 			given = k.has(beside(k.at, NameText))
 		case strings.HasPrefix(s.ID, readme.CheckReadme):

@@ -54,6 +54,12 @@ func (k *Kit) Folder() []FolderFile {
 	if len(k.Files) == 0 {
 		fmt.Fprintf(&b, "\nThere is no file that would mend this publication; it has to be done by hand.\n")
 	}
+	if len(k.Changed) > 0 {
+		fmt.Fprintf(&b, "\nChanged in your %s; all else in it is as it was\n\n", NameJSON)
+	}
+	for _, c := range k.Changed {
+		fmt.Fprintf(&b, "- %s\n", plain(c))
+	}
 	if len(k.ByHand) > 0 {
 		fmt.Fprintf(&b, "\nBy hand\n\n")
 	}
