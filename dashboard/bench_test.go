@@ -29,6 +29,11 @@ func BenchmarkPage(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	large, err := x.Batch(b.Context(), ids[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	since := large.CreatedAt.UTC().Format(time.DateOnly)
 	for _, c := range [][2]string{
 		{"overview", "/"},
 		{"batches", "/batches"},
@@ -67,6 +72,22 @@ func BenchmarkPage(b *testing.B) {
 		{"by-host", results + "?sort=host"},
 		{"by-host-outcome", results + "?sort=host&outcome=unchecked"},
 		{"by-host-tag-reason", results + "?sort=host&tag=shop&reason=refused"},
+		{"by-outcome", results + "?sort=outcome"},
+		{"by-outcome-tag", results + "?sort=outcome&tag=shop"},
+		{"by-reason", results + "?sort=reason"},
+		{"by-reason-tag-check", results + "?sort=reason&tag=region-3&check=check-2"},
+		{"newest", results + "?sort=newest"},
+		{"newest-deep", results + "?sort=newest&after=" + sortedDeep(b, x, ids[0], store.RowByTime)},
+		{"newest-outcome", results + "?sort=newest&outcome=unchecked"},
+		{"newest-tag-reason", results + "?sort=newest&tag=shop&reason=refused"},
+		{"slowest", results + "?sort=slowest"},
+		{"slowest-deep", results + "?sort=slowest&after=" + sortedDeep(b, x, ids[0], store.RowByLength)},
+		{"slowest-host", results + "?sort=slowest&host=platform.example"},
+		// All sites are new since the first day: no outcome has changed.
+		{"changed-never", results + "?since=" + since},
+		{"changed-never-outcome", results + "?outcome=failed&since=" + since},
+		{"changed-newest", results + "?sort=newest&since=" + since},
+		{"changed-later", results + "?since=2100-01-01"},
 		{"agents-never", results + "?agents=valid"},
 		{"search-twice", results + "?q=l&tag=shop"},
 		{"run", "/runs/" + string(ids[0]) + "-77"},
@@ -79,6 +100,8 @@ func BenchmarkPage(b *testing.B) {
 		{"sites-changed", "/sites?sort=changed"},
 		{"sites-changed-outcome", "/sites?since=2026-01-01&outcome=unchecked"},
 		{"settings", "/settings"},
+		{"schedules", "/schedules"},
+		{"deliveries", "/deliveries"},
 		{"compare", "/compare?before=" + string(ids[0]) + "&after=" + string(ids[1])},
 	} {
 		b.Run(c[0], func(b *testing.B) {
@@ -105,6 +128,16 @@ func BenchmarkPage(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// sortedDeep is a cursor behind the first thousand rows of an order.
+func sortedDeep(b *testing.B, x *store.Store, id store.BatchID, o store.Order) string {
+	b.Helper()
+	page, err := x.Results(b.Context(), store.Filter{Batch: id, Order: o}, "", 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return page.Next
 }
 
 // BenchmarkCompare sets the large batch against the small one, from the store.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +134,8 @@ func everyPage(x *seeded) [][2]string {
 		{"rejected", after + "/rejected"},
 		{"results", after + "/results"},
 		{"results-filtered", after + "/results?outcome=failed&tag=coast"},
+		{"results-slowest", after + "/results?sort=slowest"},
+		{"results-changed", after + "/results?since=2026-11-25&sort=newest"},
 		{"results-none", after + "/results?outcome=failed&tag=nowhere"},
 		{"run-failed", "/runs/" + string(x.failed)},
 		{"run-open", "/runs/" + string(x.running) + "-20"},
@@ -142,12 +145,16 @@ func everyPage(x *seeded) [][2]string {
 		{"new", "/new"},
 		{"settings", "/settings"},
 		{"schedules", "/schedules"},
+		{"deliveries", "/deliveries"},
+		{"deliveries-none", "/deliveries?state=failed"},
 		{"signin", "/signin"},
 		{"compare-choose", "/compare"},
 		{"compare", "/compare?before=" + string(x.before) + "&after=" + string(x.after)},
 		{"compare-only", "/compare?before=" + string(x.before) + "&after=" + string(x.after) + "&show=only-before"},
 	}
 	if x.draft != "" {
+		pages = append(pages, [2]string{"listing", "/batches/" + string(x.listed) + "/listing"}, [2]string{"listing-first", "/batches/" + string(x.listedBefore) + "/listing"},
+			[2]string{"batch-listed", "/batches/" + string(x.listed)}, [2]string{"schedule", "/schedules/" + string(x.schedule)})
 		pages = append(pages, [2]string{"draft", "/new/" + string(x.draft)}, [2]string{"sharedrun", x.sharedRun}, [2]string{"sharedview", x.sharedView})
 	}
 	return pages
@@ -177,13 +184,14 @@ func TestBrowserWalk(t *testing.T) {
 	} else {
 		looks = append(looks, look{1280, "dark", true}, look{390, "light", true}, look{1920, "light", true})
 	}
-	missing := [2]string{"missing", "/nothing/here"}
+	refused := [][2]string{{"missing", "/nothing/here"}, {"results-wrong", "/batches/" + string(x.after) + "/results?since=never&tag=coast"},
+		{"sites-wrong", "/sites?host=blue&since=2026-11-20"}, {"compare-wrong", "/compare?before=" + string(x.after) + "&after=" + string(x.after)}, {"site-wrong", "/site?target=no+site"}}
 	for _, l := range looks {
 		b.look(l.width, l.scheme)
-		for _, p := range append(everyPage(x), missing) {
+		for _, p := range append(everyPage(x), refused...) {
 			name := fmt.Sprintf("%s-%d-%s", p[0], l.width, l.scheme)
 			for _, c := range b.complaints(web.URL + "/audit" + p[1]) {
-				if p == missing && strings.Contains(c, "404") {
+				if slices.Contains(refused, p) && (strings.Contains(c, "404") || strings.Contains(c, "400")) {
 					continue // the browser reports the status of the page itself
 				}
 				t.Errorf("%s: %s", name, c)
@@ -200,6 +208,12 @@ func TestBrowserWalk(t *testing.T) {
 func (b *browser) complaints(url string) []string {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
+	return b.complaintsHere()
+}
+
+// complaintsHere says the same of the page that is open.
+func (b *browser) complaintsHere() []string {
+	b.t.Helper()
 	all, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](accessibleScript))
 	if err != nil {
 		b.t.Fatal(err)
@@ -293,4 +307,52 @@ func (b *browser) wants(expression, value string) {
 	}
 	got, _ := chromedp.Run(b.ctx, chromedp.Evaluate[any](expression))
 	b.t.Fatalf("%s is %v, want %s: %v", expression, got, value, err)
+}
+
+// A form that is wrong comes back with the focus on the field that is to blame,
+// and is no worse to read than others.
+func TestBrowserFormErrors(t *testing.T) {
+	b := openBrowser(t)
+	x := seed(t)
+	x.written(t)
+	web := httptest.NewServer(serve(t, Config{Store: x, Write: x, Now: x.clock.Now, Users: testUsers(t, "anna")}).Handler())
+	defer web.Close()
+	pictures := os.Getenv("AGENTAUDIT_PICTURES")
+	if pictures == "" {
+		pictures = t.ArtifactDir()
+	}
+	wrong := func(name, focus string) {
+		t.Helper()
+		b.wants("document.activeElement.id", focus)
+		for _, width := range []int64{1280, 390} {
+			b.look(width, "light")
+			for _, c := range b.complaintsHere() {
+				if !strings.Contains(c, "status of 4") {
+					t.Errorf("%s, %d wide: %s", name, width, c)
+				}
+			}
+			b.shoot(pictures, fmt.Sprintf("%s-%d", name, width))
+		}
+		b.look(1280, "light")
+	}
+	b.look(1280, "light")
+	b.do(chromedp.Navigate(web.URL+"/signin"), chromedp.SetValue("#s-name", "anna"), chromedp.SetValue("#s-password", "not that one"))
+	b.click("main form button")
+	wrong("signin-wrong", "s-password")
+	b.do(chromedp.SetValue("#s-password", testPassword))
+	b.click("main form button")
+	b.do(chromedp.Navigate(web.URL+"/schedules"), chromedp.SetValue("#d-name", "Now and then"), chromedp.SetValue("#d-cron", "now and then"))
+	b.click("#add ~ form button")
+	wrong("schedules-wrong", "d-cron")
+	b.wants(`document.querySelector("#d-name").value`, "Now and then")
+	b.do(chromedp.Navigate(web.URL+"/schedules/"+string(x.schedule)), chromedp.SetValue("#d-zone", "Mars/Olympus"))
+	b.click("#change ~ form button")
+	wrong("schedule-wrong", "d-zone")
+	b.do(chromedp.Navigate(web.URL+"/new"), chromedp.SetValue("#n-sites", "[\"a.example\", "), chromedp.SetValue("#n-name", "Broken"))
+	b.runs(`document.querySelector("#n-format").value = "json"`)
+	b.click("main form button")
+	wrong("new-wrong", "n-sites")
+	b.do(chromedp.Navigate(web.URL+"/settings"), chromedp.SetValue("#t-name", " "))
+	b.click(`form[action="/settings/tokens"] button`)
+	wrong("settings-wrong", "t-name")
 }

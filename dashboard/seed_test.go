@@ -27,6 +27,9 @@ type seeded struct {
 	before, after, running, cancelled, empty store.BatchID
 	// draft is a list that waits to be confirmed, "" before written.
 	draft store.BatchID
+	// listed and listedBefore were read from a directory, schedule is one of two.
+	listed, listedBefore store.BatchID
+	schedule             store.ScheduleID
 	// sharedRun and sharedView are the paths of what was shared.
 	sharedRun, sharedView string
 	// failed is a run of after that fails; its site has two results.
@@ -201,6 +204,8 @@ func (s *seeded) written(t testing.TB) {
 		t.Fatalf("%d schedules, %v", len(list), err)
 	}
 	v.do("/schedules/" + string(list[0].ID) + "/pause")
+	s.schedule = list[1].ID
+	s.listedBefore, s.listed = directory(t, s.Store, s.clock)
 	v.post("/settings/tokens", "name", "the directory's own site", "scope", "read", "days", "90")
 }
 

@@ -89,7 +89,7 @@ func TestBrowserWholeWay(t *testing.T) {
 	b.click("tbody th a")
 	b.click(`.steer a.button`)
 	b.do(chromedp.SetValue("#d-name", "Every week"))
-	b.click("#add + form button")
+	b.click("#add ~ form button")
 	b.wants(`document.querySelector("tbody th").textContent.includes("every Sunday at 0:00, UTC")`, "true")
 	b.wants(`document.querySelectorAll("tbody td:nth-child(2) time").length`, "3")
 	for _, c := range b.said() {

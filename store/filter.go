@@ -163,6 +163,10 @@ func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position
 	if !bounded {
 		return nil, nil
 	}
+	looked := s.o.MaxLooked
+	if !v.f.ChangedSince.IsZero() {
+		looked = max(looked/10, 1) // each costs a look at the history of its site
+	}
 	q := &pageQuery{}
 	q.drive(v, q.arg(v.batch), pos, nil)
 	columns := "w.entry, ''"
@@ -174,7 +178,7 @@ func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position
 	}
 	end := &position{kind: pos.kind}
 	err := s.read.QueryRowContext(ctx, `SELECT `+columns+` FROM `+q.from+` WHERE `+strings.Join(q.where, " AND ")+` ORDER BY `+q.order+
-		` LIMIT 1 OFFSET `+q.arg(s.o.MaxLooked-1), q.args...).Scan(&end.entry, &end.word)
+		` LIMIT 1 OFFSET `+q.arg(looked-1), q.args...).Scan(&end.entry, &end.word)
 	if err == sql.ErrNoRows {
 		return nil, nil
 	}

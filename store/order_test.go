@@ -75,10 +75,10 @@ func testOrders(t *testing.T, open opener) {
 			{"reason", store.Filter{Order: store.RowByReason}, []int64{8, 2, 1, 7, 3, 4, 5, 6}},
 			{"reason with an outcome", store.Filter{Order: store.RowByReason, Outcome: report.OutcomeFailed}, []int64{3, 4, 5}},
 			{"reason of what was cancelled", store.Filter{Order: store.RowByReason, Outcome: store.Cancelled}, []int64{6}},
-			{"time", store.Filter{Order: store.RowByTime}, []int64{5, 3, 1, 7, 8, 2, 4, 6}},
+			{"time", store.Filter{Order: store.RowByTime}, []int64{5, 3, 7, 1, 8, 2, 4, 6}},
 			{"time with an outcome", store.Filter{Order: store.RowByTime, Outcome: report.OutcomeFailed}, []int64{5, 3, 4}},
-			{"time with a tag and a check", store.Filter{Order: store.RowByTime, Tag: "odd-1", Check: "linked"}, []int64{5, 3, 1, 7}},
-			{"length", store.Filter{Order: store.RowByLength}, []int64{8, 1, 4, 7, 5, 2, 3, 6}},
+			{"time with a tag and a check", store.Filter{Order: store.RowByTime, Tag: "odd-1", Check: "linked"}, []int64{5, 3, 7, 1}},
+			{"length", store.Filter{Order: store.RowByLength}, []int64{8, 7, 4, 1, 5, 2, 6, 3}},
 			{"length with a tag", store.Filter{Order: store.RowByLength, Tag: "odd-0"}, []int64{8, 4, 2, 6}},
 			{"a text has an order of its own", store.Filter{Order: store.RowByLength, Text: "h"}, []int64{1, 7, 2, 3, 4, 5, 6, 8}},
 		} {

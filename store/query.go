@@ -75,7 +75,7 @@ func (q *pageQuery) drive(v *view, batch string, pos position, end *position) {
 		q.from = `entry_results w`
 		q.and(`w.batch = ` + batch)
 		q.numberRange(q.found, pos, end)
-		q.order = q.found + " DESC, w.entry"
+		q.order = q.found + " DESC, w.entry DESC"
 		return
 	case v.byText:
 		q.found = "w.word"
@@ -125,7 +125,11 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 			check = alias
 		}
 	}
-	q.from += ` CROSS JOIN entry_results x CROSS JOIN entries e CROSS JOIN runs r LEFT JOIN results s ON s.batch = x.batch AND s.run = x.run AND x.outcome <> 'cancelled'`
+	q.from += ` CROSS JOIN entry_results x`
+	if !v.f.ChangedSince.IsZero() {
+		q.filterChange(v.f.ChangedSince)
+	}
+	q.from += ` CROSS JOIN entries e CROSS JOIN runs r LEFT JOIN results s ON s.batch = x.batch AND s.run = x.run AND x.outcome <> 'cancelled'`
 	if full {
 		q.from += ` LEFT JOIN reports p ON p.batch = x.batch AND p.run = x.run AND x.outcome <> 'cancelled'`
 	}
@@ -141,13 +145,10 @@ func (v *view) query(pos position, end *position, full bool) *pageQuery {
 	if v.f.Check != "" {
 		q.filterCheck(v.f, id, check)
 	}
-	if !v.f.ChangedSince.IsZero() {
-		q.filterChange(v.f.ChangedSince)
-	}
 	if number := v.f.number(); number != "" && !v.byNumber {
 		q.found = "x." + number
 		q.numberRange(q.found, pos, nil)
-		q.order = q.found + " DESC, w.entry"
+		q.order = q.found + " DESC, w.entry DESC"
 	}
 	if len(v.f.kinds()) == 0 {
 		return q
@@ -193,25 +194,24 @@ func (q *pageQuery) filterCheck(f Filter, batch, c string) {
 	}
 }
 
-// filterChange picks results of sites that changed since a time. Every change is
-// also noted with its site, where it costs less to look.
+// filterChange picks results of sites that changed since a time, before the
+// tables with the rows are looked at. Every change is also noted with its site,
+// where it costs less to look.
 func (q *pageQuery) filterChange(since time.Time) {
 	at := q.arg(since.UnixMilli())
-	q.from += ` CROSS JOIN sites h`
-	q.and(`s.finished_at >= ` + at + ` AND h.key = s.site AND h.since >= ` + at)
-	q.and(`x.outcome <> (SELECT o.outcome FROM results o WHERE o.site = s.site AND o.finished_at < ` + at + ` ORDER BY o.finished_at DESC, o.batch DESC, o.run DESC LIMIT 1)`)
+	q.from += ` CROSS JOIN results g CROSS JOIN sites h`
+	q.and(`x.outcome <> 'cancelled' AND g.batch = x.batch AND g.run = x.run AND g.finished_at >= ` + at + ` AND h.key = g.site AND h.since >= ` + at)
+	q.and(`x.outcome <> (SELECT o.outcome FROM results o WHERE o.site = g.site AND o.finished_at < ` + at + ` ORDER BY o.finished_at DESC, o.batch DESC, o.run DESC LIMIT 1)`)
 }
 
 // numberRange bounds a column to what is behind pos and up to end, the largest
 // number first (nil: no end).
 func (q *pageQuery) numberRange(column string, pos position, end *position) {
 	if pos.word != "" {
-		n := q.arg(pos.number())
-		q.and(column + ` <= ` + n + ` AND (` + column + ` < ` + n + ` OR w.entry > ` + q.arg(pos.entry) + `)`)
+		q.and(`(` + column + `, w.entry) < (` + q.arg(pos.number()) + `, ` + q.arg(pos.entry) + `)`)
 	}
 	if end != nil {
-		n := q.arg(end.number())
-		q.and(column + ` >= ` + n + ` AND (` + column + ` > ` + n + ` OR w.entry <= ` + q.arg(end.entry) + `)`)
+		q.and(`(` + column + `, w.entry) >= (` + q.arg(end.number()) + `, ` + q.arg(end.entry) + `)`)
 	}
 }
 

@@ -163,7 +163,8 @@ type Order string
 
 // The orders: as in the list, by host, by outcome (those that ask for action
 // first) or reason (by its word), the latest result or the longest audit first.
-// What is equal comes as in the list, and cancelled entries last.
+// What is equal comes as in the list, in the orders by number from its end;
+// cancelled entries come last.
 const (
 	InList       Order = ""
 	RowByHost    Order = "host"
