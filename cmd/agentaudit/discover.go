@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/urfave/cli/v2"
 
 	"agentaudit/audit/discovery"
 	"agentaudit/audit/profile"
 	"agentaudit/audit/publication"
+	"agentaudit/audit/report"
 	"agentaudit/audit/shell"
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
@@ -104,6 +106,14 @@ func giveReport(s streams, r *discovery.Report, d *newDir, asJSON bool) error {
 	return nil
 }
 
+// trouble says what came of a read instead of a document.
+func trouble(o report.Observation) string {
+	if o.Error != "" {
+		return o.Error
+	}
+	return fmt.Sprintf("HTTP %d", o.Status)
+}
+
 func publicationFiles(f *publication.Files) []namedFile {
 	return []namedFile{
 		{publication.NameJSON, f.JSON}, {publication.NameText, f.Text}, {publication.NameReadme, f.Readme}, {publication.NameListing, f.Listing},
@@ -143,14 +153,17 @@ func printScan(w io.Writer, r *discovery.Report, out string) {
 			fmt.Fprintf(w, "\n%s\n", sc.in("Not there, or not readable", bold))
 			first = false
 		}
-		reason := o.Error
-		if reason == "" {
-			reason = fmt.Sprintf("HTTP %d", o.Status)
-		}
-		fmt.Fprintf(w, "  %s  %s\n", clean(o.URL), sc.in(clean(reason), dim))
+		fmt.Fprintf(w, "  %s  %s\n", clean(o.URL), sc.in(clean(trouble(o)), dim))
 	}
 	if r.Robots != nil && len(r.Robots.Disallowed) > 0 {
 		fmt.Fprintf(w, "\n%s\n", sc.in("Not read because robots.txt forbids it (--ignore-robots for your own site)", bold))
+		for _, o := range []*report.Observation{&r.Robots.Observation, r.Robots.Also} {
+			// Nobody forbade anything where the rules could not be had. One that
+			// redirects too far is as none.
+			if o != nil && o.Status/100 != 3 && (o.Error != "" || o.Status >= 500 || o.Status == http.StatusTooManyRequests) {
+				fmt.Fprintf(w, "  %s\n", sc.in(clean(fmt.Sprintf("%s: %s; rules that cannot be had allow nothing", o.URL, trouble(*o))), dim))
+			}
+		}
 		for _, u := range r.Robots.Disallowed {
 			fmt.Fprintf(w, "  %s\n", clean(u))
 		}

@@ -57,6 +57,41 @@ func TestDiscoveredFilesPass(t *testing.T) {
 	}
 }
 
+// Whether a page may not be read or nobody could say so is told apart.
+func TestDiscoverSaysWhatRobotsKeptItFrom(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		body         string
+		says, silent []string
+	}{
+		"rules":    {200, "User-agent: *\nDisallow: /guide/", []string{"robots.txt forbids it", "https://shop.example/guide/a"}, []string{"cannot be had"}},
+		"no rules": {404, "", nil, []string{"robots.txt"}},
+		"trouble":  {503, "later", []string{"robots.txt forbids it", "https://shop.example/guide/a", "https://shop.example/robots.txt: HTTP 503; rules that cannot be had allow nothing"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNet(t)
+			site := n.Site("shop.example")
+			site.Static("/", 200, header("text/html"), `<title>Shop</title><a href="/guide/a">Guide</a>`)
+			site.Static("/guide/a", 200, header("text/html"), "a")
+			site.Static("/robots.txt", c.status, header("text/plain"), c.body)
+			code, out, errs := online(t, n, "discover", "shop.example", "--out", filepath.Join(t.TempDir(), "files"))
+			if code != 0 {
+				t.Fatalf("exit %d, %s", code, errs)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(out, s) {
+					t.Errorf("it does not say %q:\n%s", s, out)
+				}
+			}
+			for _, s := range c.silent {
+				if strings.Contains(out, s) {
+					t.Errorf("it says %q:\n%s", s, out)
+				}
+			}
+		})
+	}
+}
+
 func TestBundleAndInit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agentic.json")
