@@ -126,6 +126,29 @@ func (k *Kit) add(name string, u *weburl.URL, contentType, content, why string) 
 	k.Files = append(k.Files, File{name, u.String(), contentType, content, why})
 }
 
+// taken names the file that an address belongs to, "" where it is free for a
+// README: whoever gives the address of a README, or of a profile, may give one
+// of those.
+func (k *Kit) taken(u *weburl.URL) string {
+	switch u.Location() {
+	case k.at.Location():
+		return NameJSON
+	case beside(k.at, NameText).Location():
+		return NameText
+	}
+	return ""
+}
+
+// addText adds agentic.txt unless its place is that of the profile.
+func (k *Kit) addText(text, why string) {
+	at := beside(k.at, NameText)
+	if k.taken(at) == NameJSON {
+		k.hand("%s cannot be at %s, where the profile is: publish the profile as %s, and audit it there.", NameText, at, NameJSON)
+		return
+	}
+	k.add(NameText, at, TypeText, text, why)
+}
+
 // has reports whether the kit has a file for an address.
 func (k *Kit) has(u *weburl.URL) bool {
 	return slices.ContainsFunc(k.Files, func(f File) bool { return f.URL == u.String() })
@@ -144,7 +167,7 @@ func (k *Kit) keep(p profile.Profile) error {
 		if err != nil {
 			return err
 		}
-		k.add(NameText, beside(f.ProfileURL, NameText), TypeText, string(text), "It is generated from the published agentic.json and matches it to the byte.")
+		k.addText(string(text), "It is generated from the published agentic.json and matches it to the byte.")
 	}
 	return k.mendReadme(describe(p, f.ProfileURL).readme())
 }
@@ -190,11 +213,15 @@ func (k *Kit) replace(doc *profile.Document, why string) error {
 		return fmt.Errorf("the new profile does not fit %s: %w", k.at, err)
 	}
 	k.add(NameJSON, k.at, TypeJSON, files.JSON, why)
-	k.add(NameText, beside(k.at, NameText), TypeText, files.Text, "It is generated from this agentic.json and matches it to the byte.")
+	k.addText(files.Text, "It is generated from this agentic.json and matches it to the byte.")
 	if err := k.mendReadme(files.Readme); err != nil {
 		return err
 	}
-	k.add(NameListing, beside(k.at, NameListing), TypeMarkdown, files.Listing, "It is copy for directories; publishing it is optional.")
+	if at := beside(k.at, NameListing); k.taken(at) == "" && !k.has(at) {
+		k.add(NameListing, at, TypeMarkdown, files.Listing, "It is copy for directories; publishing it is optional.")
+	} else {
+		k.hand("The kit has no %s, because something else is at its address, %s.", NameListing, at)
+	}
 	return nil
 }
 
@@ -212,6 +239,15 @@ func (k *Kit) mendReadme(whole string) error {
 			return fmt.Errorf("the README of the report: %w", err)
 		}
 		p.Readme = u
+	}
+	if other := k.taken(p.Readme); other != "" {
+		free := beside(k.at, NameReadme)
+		if k.taken(free) != "" {
+			k.hand("There is no place for a README beside %s: publish the profile as %s, and audit it there.", k.at, NameJSON)
+			return nil
+		}
+		k.hand("The README cannot be at %s, which is the address of %s: publish it at %s, and audit without another address for it.", p.Readme, other, free)
+		p.Readme, own = free, false
 	}
 	matched := own && p.Judge("", body).Status == report.ReadmeMatched
 	if renamed, misspelled := withoutMisspelling(p.Readme); misspelled && !matched {
@@ -259,7 +295,8 @@ func (k *Kit) rest() {
 		case s.ID == "limit" && k.facts.Amended != nil:
 			given = false // the owner's list is not shortened
 		case s.ID == "txt":
-			given = k.has(beside(k.at, NameText))
+			at := beside(k.at, NameText)
+			given = k.has(at) && k.taken(at) != NameJSON
 		case strings.HasPrefix(s.ID, readme.CheckReadme):
 			given = slices.ContainsFunc(k.Files, func(f File) bool { return f.ContentType == TypeMarkdown && f.Name != NameListing })
 		}

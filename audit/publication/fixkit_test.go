@@ -239,6 +239,47 @@ func TestASectionHasTheMissingLinksAlone(t *testing.T) {
 	}
 }
 
+// No two files of a kit are for one address, and none takes that of the
+// profile or its index, whatever address the README or the profile is given.
+func TestAKitHasOneFileForAnAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		target, readme string
+		files          string
+		told           string // by hand
+		successful     bool
+	}{
+		"README at the profile":    {home, home + "agentic.json", "agentic.json agentic.txt README.md LISTING.md", "cannot be at https://site.example/agentic.json", true},
+		"README at the text":       {home, home + "agentic.txt", "agentic.json agentic.txt README.md LISTING.md", "cannot be at https://site.example/agentic.txt", true},
+		"README at the listing":    {home, home + "LISTING.md", "agentic.json agentic.txt LISTING.md", "no LISTING.md", true},
+		"README in a folder":       {home, home + "x/", "agentic.json agentic.txt x/ LISTING.md", "", true},
+		"profile at the README":    {home + "README.md", "", "README.md agentic.txt LISTING.md", "no place for a README", false},
+		"profile at the text":      {home + "agentic.txt", "", "agentic.txt README.md LISTING.md", "agentic.txt cannot be at", false},
+		"profile at the listing":   {home + "LISTING.md", "", "LISTING.md agentic.txt README.md", "no LISTING.md", true},
+		"README by another letter": {home, home + "%61gentic.json", "agentic.json agentic.txt %61gentic.json LISTING.md", "", true},
+	} {
+		w := web{home: page("<title>Ferry</title>")}
+		_, k, after := mend(t, w, parse(t, c.target, c.readme))
+		if got := names(k); got != c.files {
+			t.Errorf("%s: files %q, want %q", name, got, c.files)
+		}
+		if (after.Publication.Status == report.Successful) != c.successful {
+			t.Errorf("%s: %+v", name, after.Publication.NextSteps)
+		}
+		if all := strings.Join(k.ByHand, "\n"); !strings.Contains(all, c.told) || c.told == "" && all != "" {
+			t.Errorf("%s: by hand %q", name, all)
+		}
+		// A profile that is there and right is not written over.
+		w = apply(w, k)
+		w[home+"agentic.txt"] = file{200, "text/plain", "x", nil}
+		_, again := audited(t, w, parse(t, c.target, c.readme), false)
+		for _, f := range again.Files {
+			if c.successful && f.URL == parse(t, c.target, "").ProfileURL.String() {
+				t.Errorf("%s: the profile is written over with %s", name, f.Name)
+			}
+		}
+	}
+}
+
 // notByFiles are the failures that no file can mend, by check, with the
 // vectors in which one is left when the kit has been published.
 var notByFiles = map[string][]string{
