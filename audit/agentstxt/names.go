@@ -1,6 +1,10 @@
 package agentstxt
 
-import "strings"
+import (
+	"strings"
+
+	"agentaudit/audit/spelling"
+)
 
 // The field names by where they may stand, for hints.
 var (
@@ -44,39 +48,7 @@ func (p *textParser) unknown(f textField, here []string) {
 
 // didYouMean is the name that a misspelled one most likely means.
 func didYouMean(got string, names []string) string {
-	if len(got) > 40 {
-		return ""
-	}
-	got = strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(got))
-	best, limit := "", 3
-	for _, name := range names {
-		n := distance(got, strings.ToLower(name))
-		if n < limit && n*3 <= len(name) {
-			best, limit = name, n
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, delete or change.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
+	return spelling.Nearest(strings.NewReplacer("_", "-", " ", "-").Replace(got), names)
 }
 
 // cutBytes bounds a name that becomes part of a path. It leaves more than a

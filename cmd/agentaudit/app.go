@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agentaudit/audit/spelling"
 	"agentaudit/fetch"
 )
 
@@ -50,7 +51,6 @@ func newApp(s streams) *cli.App {
 		Version:               versionLine(),
 		Flags:                 sharedFlags(),
 		Commands:              commands(s),
-		Suggest:               true,
 		HideHelpCommand:       true,
 		Reader:                s.In,
 		Writer:                s.Out,
@@ -66,10 +66,7 @@ func newApp(s streams) *cli.App {
 			if name == "help" {
 				return cli.ShowAppHelp(c)
 			}
-			if near := cli.SuggestCommand(c.App.Commands, name); near != "" && near != "help" {
-				return usagef("there is no command %q. %s agentaudit --help lists all", clean(name), near)
-			}
-			return usagef("there is no command %q; agentaudit --help lists all", clean(name))
+			return noCommand(name, name, "agentaudit", c.App.Commands)
 		},
 	}
 	prepare(app.Commands)
@@ -94,11 +91,25 @@ func prepare(commands []*cli.Command) {
 				if ctx.NArg() == 0 {
 					return cli.ShowSubcommandHelp(ctx)
 				}
-				return usagef("there is no command %q; agentaudit %s --help lists all", clean(name+" "+ctx.Args().First()), name)
+				word := ctx.Args().First()
+				return noCommand(word, name+" "+word, "agentaudit "+name, c.Subcommands)
 			}
 		}
 		prepare(c.Subcommands)
 	}
+}
+
+// noCommand is the error for a word that is no command, with the one that it
+// may mean. name is the word as people see it, parent what lists the commands.
+func noCommand(word, name, parent string, commands []*cli.Command) error {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Names()...)
+	}
+	if near := spelling.Nearest(word, names); near != "" {
+		return usagef("there is no command %q; did you mean %q? %s --help lists all", clean(name), near, parent)
+	}
+	return usagef("there is no command %q; %s --help lists all", clean(name), parent)
 }
 
 // usageError turns the flag parser's complaint into one of ours, with the
@@ -113,9 +124,16 @@ func usageError(c *cli.Context, err error, _ bool) error {
 			flags = append(append([]cli.Flag{}, c.Command.Flags...), flags...)
 			where = c.Command.HelpName
 		}
-		msg = fmt.Sprintf("%s has no flag --%s", where, clean(strings.TrimLeft(name, "-")))
-		if near := cli.SuggestFlag(flags, strings.TrimLeft(name, "-"), false); near != "" {
-			msg += "; did you mean " + near + "?"
+		name = strings.TrimLeft(name, "-")
+		msg = fmt.Sprintf("%s has no flag --%s", where, clean(name))
+		names := []string{"help"}
+		for _, f := range flags {
+			names = append(names, f.Names()...)
+		}
+		if near := spelling.Nearest(name, names); near != "" {
+			msg += "; did you mean --" + near + "?"
+		} else {
+			msg += "; " + where + " --help lists all"
 		}
 		return usagef("%s", msg)
 	}

@@ -227,7 +227,7 @@ func printRejected(ctx context.Context, w io.Writer, sc *screen, st *store.Store
 	}
 	fmt.Fprintf(w, "\n%s\n", sc.in("Rejected", bold))
 	for _, r := range lines {
-		fmt.Fprintf(w, "  %s:%d  %s\n%s\n", clean(r.Source), r.Line, cut(clean(r.Input), sc.width-30), sc.in(sc.wrap(clean(r.Reason), "    "), dim))
+		fmt.Fprintf(w, "  %s:%d  %s\n%s\n", clean(r.Source), r.Line, sc.cut(clean(r.Input), sc.width-30), sc.in(sc.wrap(clean(r.Reason), "    "), dim))
 	}
 	if more := b.Rejected - int64(len(lines)); more > 0 {
 		fmt.Fprintf(w, "  … and %d more\n", more)

@@ -35,13 +35,3 @@ func clean(s string) string {
 func shown(r rune) bool {
 	return !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) && r != 0x2028 && r != 0x2029 && r != 0x2800
 }
-
-// cut shortens text to n characters for a line of a table; what is cut is
-// shown by an ellipsis.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:max(n-1, 0)]) + "…"
-}

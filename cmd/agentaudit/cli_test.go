@@ -27,7 +27,12 @@ func TestUseErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"audti site.example", `Did you mean "audit"?`},
+		{"audti site.example", `did you mean "audit"?`},
+		{"schedule lst", `no command "schedule lst"; did you mean "list"?`},
+		{"banana", `no command "banana"; agentaudit --help`},
+		{"audit site.example --banana", "no flag --banana; agentaudit audit --help"},
+		{"audit site.example --hlep", "did you mean --help?"},
+		{"--version-info", "agentaudit has no flag --version-info; agentaudit --help"},
 		{"audit", "one site"},
 		{"audit a.example b.example", "takes one site, not 2"},
 		{"audit site.example --jsn", "did you mean --json?"},

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -161,35 +159,13 @@ func eachChange(ctx context.Context, st *store.Store, c *store.Comparison, chang
 	return given, flush()
 }
 
-// changeWriter writes rows for programs.
-type changeWriter struct {
-	write func(changeRow) error
-	end   func() error
-}
-
 // newChangeWriter is nil for the format for people.
-func newChangeWriter(format string, w io.Writer) (*changeWriter, error) {
-	switch format {
-	case formatTable:
-		return nil, nil
-	case formatNDJSON:
-		enc := json.NewEncoder(w)
-		return &changeWriter{func(r changeRow) error { return enc.Encode(r) }, func() error { return nil }}, nil
-	case formatJSON:
-		a := jsonArray{w: w}
-		return &changeWriter{func(r changeRow) error { return a.add(r) }, a.End}, nil
-	case formatCSV:
-		out := csv.NewWriter(w)
-		if err := out.Write(changeHeader); err != nil {
-			return nil, err
-		}
-		return &changeWriter{func(r changeRow) error {
-			words := func(l []string) string { return store.Inert(strings.Join(l, " ")) }
-			return out.Write([]string{string(r.Change), store.Inert(r.Target), store.Inert(r.Label), string(r.OutcomeBefore), string(r.OutcomeAfter),
-				string(r.ReasonBefore), string(r.ReasonAfter), words(r.Fixed), words(r.New), words(r.Still), string(r.RunBefore), string(r.RunAfter)})
-		}, func() error { out.Flush(); return out.Error() }}, nil
-	}
-	return nil, usagef("--format %q: use table, csv, ndjson or json", clean(format))
+func newChangeWriter(format string, w io.Writer) (*flatRows[changeRow], error) {
+	return newFlatRows(format, w, changeHeader, func(r changeRow) []string {
+		words := func(l []string) string { return strings.Join(l, " ") }
+		return []string{string(r.Change), r.Target, r.Label, string(r.OutcomeBefore), string(r.OutcomeAfter),
+			string(r.ReasonBefore), string(r.ReasonAfter), words(r.Fixed), words(r.New), words(r.Still), string(r.RunBefore), string(r.RunAfter)}
+	})
 }
 
 // changeWords are the changes as headings.
@@ -244,9 +220,9 @@ func printChange(sc *screen, r changeRow) error {
 		checks []string
 	}{{"new", r.New}, {"fixed", r.Fixed}} {
 		if len(part.checks) > 0 {
-			text += "; " + part.word + ": " + cut(clean(strings.Join(part.checks, " ")), 60)
+			text += "; " + part.word + ": " + sc.cut(clean(strings.Join(part.checks, " ")), 60)
 		}
 	}
-	_, err := fmt.Fprintf(sc.w, "  %-32s  %s\n", cut(clean(name), 32), text)
+	_, err := fmt.Fprintf(sc.w, "  %-32s  %s\n", sc.cut(clean(name), 32), text)
 	return err
 }

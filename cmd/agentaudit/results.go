@@ -50,7 +50,7 @@ func resultsCommand(s streams) *cli.Command {
 			&cli.StringFlag{Name: "after", Usage: "go on behind `CURSOR`, which the page before has named"},
 			&cli.StringFlag{Name: "site", Usage: "show the one site `URL` of the batch in full, as audit does"},
 			fixKitFlag("write what mends failed and partial sites into the new directory `DIR`, a folder for each"),
-			&cli.BoolFlag{Name: "rejected", Usage: "show the lines that were rejected instead"},
+			&cli.BoolFlag{Name: "rejected", Usage: "show the lines that were rejected instead (table, csv, ndjson or json)"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
@@ -64,6 +64,9 @@ func resultsCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := fitTogether(c); err != nil {
+				return err
+			}
 			st, err := openStore(c.Context, cfg, store.ReadOnly)
 			if err != nil {
 				return err
@@ -74,27 +77,47 @@ func resultsCommand(s streams) *cli.Command {
 				return err
 			}
 			filter.Batch = b.ID
+			if c.IsSet("site") {
+				if _, filter.Run, err = findSite(c.Context, cfg, st, b, c.String("site")); err != nil {
+					return err
+				}
+			}
+			format := c.String("format")
 			switch {
 			case c.IsSet(fixKitName):
-				for _, other := range []string{"format", "full", "limit", "after", "rejected", "baseline"} {
-					if c.IsSet(other) {
-						return usagef("--%s writes kits instead of rows, for all sites that pass the filters; leave --%s out", fixKitName, other)
-					}
-				}
-				if c.IsSet("site") {
-					if _, filter.Run, err = findSite(c.Context, cfg, st, b, c.String("site")); err != nil {
-						return err
-					}
-				}
 				return writeKits(c.Context, s, cfg, st, b, filter, c.String(fixKitName))
 			case c.Bool("rejected"):
-				return listRejected(c.Context, s, st, b, c.String("format"))
-			case c.IsSet("site"):
-				return showSite(c.Context, s, cfg, st, b, c.String("site"), c.String("format"), "")
+				return listRejected(c.Context, s, st, b, format)
+			case c.IsSet("site") && !c.Bool("full") && (format == formatTable || format == formatJSON || isDocument(format)):
+				return showSite(c.Context, s, cfg, st, b, c.String("site"), format, "")
 			}
 			return listResults(c, s, st, b, filter)
 		},
 	}
+}
+
+// filterFlags pick rows.
+var filterFlags = []string{"outcome", "reason", "agents", "check", "host", "label", "id", "tag", "search"}
+
+// fitTogether refuses flags that would do nothing.
+func fitTogether(c *cli.Context) error {
+	without := func(why string, others ...string) error {
+		for _, other := range others {
+			if c.IsSet(other) {
+				return usagef("%s; leave --%s out", why, other)
+			}
+		}
+		return nil
+	}
+	switch {
+	case c.IsSet(fixKitName):
+		return without("--"+fixKitName+" writes kits instead of rows, for all sites that pass the filters", "format", "full", "limit", "after", "rejected", "baseline")
+	case c.Bool("rejected"):
+		return without("--rejected shows all lines that were rejected, which have no results", append([]string{"site", "full", "limit", "after", "baseline"}, filterFlags...)...)
+	case c.IsSet("site"):
+		return without("--site shows one site whatever it is", append([]string{"limit", "after"}, filterFlags...)...)
+	}
+	return nil
 }
 
 // newFilter reads the filter flags. Words that cannot occur are errors: a
@@ -271,38 +294,4 @@ func showSite(ctx context.Context, s streams, cfg *config, st *store.Store, b *s
 		return undone(err)
 	}
 	return nil
-}
-
-// listRejected shows all rejected lines of a batch, with their reasons.
-func listRejected(ctx context.Context, s streams, st *store.Store, b *store.Batch, name string) error {
-	out := bufio.NewWriter(s.Out)
-	enc := json.NewEncoder(out)
-	if name != formatTable && name != formatNDJSON {
-		return usagef("--rejected comes as table or ndjson, not as %q", clean(name))
-	}
-	var after int64
-	for {
-		lines, err := st.RejectedLines(ctx, b.ID, after, 500)
-		if err != nil {
-			return undone(err)
-		}
-		for _, r := range lines {
-			after = r.N
-			if name == formatNDJSON {
-				err = enc.Encode(r)
-			} else {
-				_, err = fmt.Fprintf(out, "%s:%d  %s\n    %s\n", clean(r.Source), r.Line, clean(r.Input), clean(r.Reason))
-			}
-			if err != nil {
-				return undone(err)
-			}
-		}
-		if len(lines) < 500 {
-			break
-		}
-	}
-	if after == 0 {
-		fmt.Fprintln(s.Err, "no line of this batch was rejected")
-	}
-	return out.Flush()
 }

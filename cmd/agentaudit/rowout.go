@@ -77,6 +77,40 @@ func (o *jsonArray) End() error {
 	return err
 }
 
+// flatRows writes rows of one kind for programs.
+type flatRows[R any] struct {
+	write func(R) error
+	end   func() error
+}
+
+// newFlatRows writes csv, ndjson or json; in csv nothing is run by a
+// spreadsheet. It is nil for the format for people.
+func newFlatRows[R any](format string, w io.Writer, header []string, cells func(R) []string) (*flatRows[R], error) {
+	switch format {
+	case formatTable:
+		return nil, nil
+	case formatNDJSON:
+		enc := json.NewEncoder(w)
+		return &flatRows[R]{func(r R) error { return enc.Encode(r) }, func() error { return nil }}, nil
+	case formatJSON:
+		a := jsonArray{w: w}
+		return &flatRows[R]{func(r R) error { return a.add(r) }, a.End}, nil
+	case formatCSV:
+		out := csv.NewWriter(w)
+		if err := out.Write(header); err != nil {
+			return nil, err
+		}
+		return &flatRows[R]{func(r R) error {
+			row := cells(r)
+			for i := range row {
+				row[i] = store.Inert(row[i])
+			}
+			return out.Write(row)
+		}, func() error { out.Flush(); return out.Error() }}, nil
+	}
+	return nil, usagef("--format %q: use table, csv, ndjson or json", clean(format))
+}
+
 type csvRows struct {
 	w     *csv.Writer
 	cells []string
@@ -129,7 +163,7 @@ func (o *table) Write(r store.Row) error {
 	}
 	room := max(o.s.width-fixed-targets, details)
 	_, err := fmt.Fprintf(o.s.w, "%s  %-*s  %-*s  %-*s  %s\n", pad(outcomeWord(o.s, r.Outcome), string(r.Outcome), outcomes),
-		reasons, r.Reason, targets, cut(clean(name), targets), verdicts, clean(r.Agents), cut(clean(r.Detail), room))
+		reasons, r.Reason, targets, o.s.cut(clean(name), targets), verdicts, clean(r.Agents), o.s.cut(clean(r.Detail), room))
 	return err
 }
 

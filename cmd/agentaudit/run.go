@@ -281,13 +281,29 @@ func (r *runner) seal(ctx context.Context, st *store.Store, b *store.Batch, star
 		return nil, undone(err)
 	}
 	if sealed.Entries == 0 {
-		r.note("the list holds no site to audit")
+		return nil, r.nothingToAudit(ctx, st, sealed)
 	}
 	r.note("batch %s: %s, %d repeated, %d rejected (%s)", sealed.ID, plural(sealed.Entries, "entry", "entries"), sealed.Duplicates, sealed.Rejected, duration(time.Since(started)))
 	if r.list.From != "" {
 		return sealed, r.changes(ctx, st, sealed)
 	}
 	return sealed, nil
+}
+
+// nothingToAudit says why a list without a site is bad input: nobody gives one
+// on purpose.
+func (r *runner) nothingToAudit(ctx context.Context, st *store.Store, b *store.Batch) error {
+	if b.Rejected == 0 {
+		return usagef("the list is empty: there is no site in it to audit")
+	}
+	first, err := st.RejectedLines(ctx, b.ID, 0, 1)
+	if err != nil {
+		return undone(err)
+	}
+	if b.Rejected == 1 {
+		return usagef("the list has no site to audit: its one line was rejected: %s", clean(first[0].Reason))
+	}
+	return usagef("the list has no site to audit: all its %d lines were rejected, the first because of this: %s (%s shows all)", b.Rejected, clean(first[0].Reason), r.cfg.hint("results", string(b.ID), "--rejected"))
 }
 
 // resumed finds the batch to go on with.

@@ -16,6 +16,9 @@ type screen struct {
 	w      io.Writer
 	colour bool
 	width  int
+	// terminal says that lines longer than width are hard to read. What goes
+	// elsewhere is read by programs, or searched, and loses nothing.
+	terminal bool
 }
 
 // newScreen looks at the writer: colours need a terminal and no NO_COLOR
@@ -26,6 +29,7 @@ func newScreen(w io.Writer) *screen {
 	if !ok || !isTerminal(w) {
 		return s
 	}
+	s.terminal = true
 	s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols >= 40 {
 		s.width = min(cols, 120)
@@ -47,6 +51,16 @@ const (
 	yellow = "33"
 	blue   = "34"
 )
+
+// cut shortens text to n characters for a line of a table on a terminal; what
+// is cut is shown by an ellipsis.
+func (s *screen) cut(text string, n int) string {
+	if !s.terminal || utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	r := []rune(text)
+	return string(r[:max(n-1, 0)]) + "…"
+}
 
 // in puts text into styles where the screen has colours.
 func (s *screen) in(text string, styles ...string) string {
