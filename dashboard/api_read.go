@@ -216,7 +216,7 @@ func apiListResults(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.c.Store.Results(ctx, f, r.Query.Get("after"), n)
+	page, err := search(ctx, s.c.Store, f, r.Query.Get("after"), n)
 	if err != nil {
 		return nil, err
 	}

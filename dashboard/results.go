@@ -210,30 +210,34 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 	if p.Total == 0 {
 		return p, nil
 	}
-	cursor := r.Query.Get("after")
+	page, err := search(ctx, read, f, r.Query.Get("after"), resultsPerPage)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range page.Rows {
+		p.Rows = append(p.Rows, newResultLine(row))
+	}
+	if page.Next != "" {
+		p.Next, p.Searching = r.Links.NextResults(f, page.Next), len(p.Rows) < resultsPerPage
+	}
+	return p, nil
+}
+
+// search reads a page of rows, some entries at a time. Where the filters seldom
+// meet it does not let the reader wait, but gives what it found so far.
+func search(ctx context.Context, read Reader, f store.Filter, cursor string, limit int) (*store.Page, error) {
+	all := &store.Page{}
 	for start := time.Now(); ; {
-		page, err := read.Results(ctx, f, cursor, resultsPerPage-len(p.Rows))
+		page, err := read.Results(ctx, f, cursor, limit-len(all.Rows))
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Rows {
-			p.Rows = append(p.Rows, newResultLine(row))
-		}
-		cursor = page.Next
-		if cursor == "" || len(p.Rows) == resultsPerPage {
-			break
-		}
-		// The filters seldom meet. Rather than let the reader wait, the page
-		// shows what was found so far.
-		if time.Since(start) > searchTime {
-			p.Searching = true
-			break
+		all.Rows = append(all.Rows, page.Rows...)
+		cursor, all.Next = page.Next, page.Next
+		if cursor == "" || len(all.Rows) == limit || time.Since(start) > searchTime {
+			return all, nil
 		}
 	}
-	if cursor != "" {
-		p.Next = r.Links.NextResults(f, cursor)
-	}
-	return p, nil
 }
 
 var paramWords = map[string]string{

@@ -198,7 +198,7 @@ func (s *Server) shared(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &SharedView{Frame: Frame{Title: viewName(b, f), Section: "shared", Shared: self, SharedUntil: v.ExpiresAt}, Later: q.Query.Get("after") != ""}
-	page, err := s.c.Store.Results(ctx, f, q.Query.Get("after"), resultsPerPage)
+	page, err := search(ctx, s.c.Store, f, q.Query.Get("after"), resultsPerPage)
 	if err != nil {
 		return err
 	}

@@ -163,10 +163,7 @@ func (s *Store) windowEnd(ctx context.Context, v *view, pos position) (*position
 	if !bounded {
 		return nil, nil
 	}
-	looked := s.o.MaxLooked
-	if !v.f.ChangedSince.IsZero() {
-		looked = max(looked/10, 1) // each costs a look at the history of its site
-	}
+	looked := max(s.o.MaxLooked/8, 1)
 	q := &pageQuery{}
 	q.drive(v, q.arg(v.batch), pos, nil)
 	columns := "w.entry, ''"

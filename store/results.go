@@ -24,7 +24,7 @@ const MaxPage = 1000
 // the order of the filter; with [Filter.Text] by what was found. cursor is "" for the first page
 // and [Page.Next] for those that follow. Rows that come while pages are turned
 // show on the pages not yet turned. Where filters seldom meet, a page looks at
-// [Options.MaxLooked] entries and then ends early: it can have fewer rows than limit,
+// some entries ([Options.MaxLooked]) and then ends early: it can have fewer rows than limit,
 // or none, and others behind it. The error is [ErrNotFound] or [ErrCursor].
 func (s *Store) Results(ctx context.Context, f Filter, cursor string, limit int) (*Page, error) {
 	b, err := s.Batch(ctx, f.Batch)

@@ -39,9 +39,9 @@ type Options struct {
 	// SmallBatch is the number of runs up to which a batch is [ClassSmall];
 	// 0 is 200: what a few workers do in seconds.
 	SmallBatch int
-	// MaxLooked is how many entries that pass one filter are looked at for one
-	// page, whether they pass the others; 0 is 8,000: what takes some ten
-	// milliseconds.
+	// MaxLooked bounds the entries that pass one filter and are read for one page:
+	// an eighth is looked at whether they pass the others, a fifth is sorted; 0 is
+	// 8,000, which takes some ten milliseconds.
 	MaxLooked int
 	// IntakeKeys is how many runs an intake remembers before it asks the
 	// database; 0 is 150,000: about 8 MB.
