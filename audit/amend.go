@@ -33,6 +33,8 @@ type amendment struct {
 	// notes say what is changed, a sentence each; unseen are the documents that
 	// nobody has read.
 	notes, unseen []string
+	// copied is the other origin that the profile spoke for, "" for none.
+	copied string
 }
 
 // amend mends the published site profile. It returns nil where there is none,
@@ -116,6 +118,9 @@ func (a *amendment) move() bool {
 	}
 	if a.site.Origin != to {
 		a.note("origin is %s instead of %q", to, named(a.site.Origin))
+		if a.site.Origin != serving {
+			a.copied = a.site.Origin
+		}
 		a.site.Origin = to
 	}
 	if to == serving {
@@ -235,10 +240,14 @@ func (a *amendment) document(d *document) (changed bool) {
 
 // byHand says what is left to look at.
 func (a *amendment) byHand() []string {
-	if len(a.unseen) == 0 {
-		return nil
+	var list []string
+	if a.copied != "" {
+		list = append(list, fmt.Sprintf("agentic.json spoke for %q: see that its name, its description and its resources are those of %s.", named(a.copied), a.site.Origin))
 	}
-	return []string{"Nobody has read these documents that agentic.json lists as retrieved; see that each answers with status 200, or list it as linked: " + named(strings.Join(a.unseen, ", "))}
+	if len(a.unseen) == 0 {
+		return list
+	}
+	return append(list, "Nobody has read these documents that agentic.json lists as retrieved; see that each answers with status 200, or list it as linked: "+named(strings.Join(a.unseen, ", ")))
 }
 
 // failed changes what the profile says of a document that the audit objects to.

@@ -13,7 +13,7 @@ import (
 func (a *amendment) unreadable(doc *profile.Document) {
 	problems, _ := doc.DuplicateProblems()
 	for _, p := range problems {
-		a.note("of the members %s, which stand in one object, the last is kept", profile.ShowPointer(p.Pointer))
+		a.note("%s stands twice in one object; the last of the two is kept", profile.ShowPointer(p.Pointer))
 	}
 	if len(problems) > 0 {
 		return
@@ -60,6 +60,12 @@ func (a *amendment) repair(problems []profile.Problem) bool {
 			}
 		case tokens[0] == "resources" && tokens[2] == "title":
 			a.text("the title of "+named(s.Resources[first].URL), &s.Resources[first].Title, profile.MaxTitleLength, p)
+		case tokens[0] == "resources" && tokens[2] == "availability":
+			s.Resources[first].Availability = a.availability(s.Resources[first])
+			a.note("the availability of %q is %s: %s", named(s.Resources[first].URL), s.Resources[first].Availability, p.Message)
+		case tokens[0] == "resources" && tokens[2] == "source" && s.Resources[first].Source != s.Origin+"/":
+			s.Resources[first].Source = s.Origin + "/"
+			a.note("the source of %q is the start page: %s", named(s.Resources[first].URL), p.Message)
 		case tokens[0] == "resources":
 			if !d.resources[first] {
 				d.resources[first] = true
@@ -86,6 +92,18 @@ func (a *amendment) repair(problems []profile.Problem) bool {
 	}
 	a.drop(d)
 	return true
+}
+
+// availability is what the scan knows of a resource, else linked.
+func (a *amendment) availability(r profile.Resource) profile.Availability {
+	if a.made != nil {
+		for _, m := range a.made.Resources {
+			if m.Kind == r.Kind && m.URL == r.URL {
+				return m.Availability
+			}
+		}
+	}
+	return profile.Linked
 }
 
 // text cuts a text that is too long and takes that of the scan for one that is

@@ -135,8 +135,14 @@ func (w *kitsOf) write(r store.Row) error {
 		return err
 	}
 	w.kits++
-	_, err = fmt.Fprintf(w.index, "%s/  %s %s  %s: %s to publish, %s to do by hand\n", name, r.Outcome, r.Reason, clean(r.Target),
-		plural(int64(len(k.Files)), "file", "files"), plural(int64(len(k.ByHand)), "thing", "things"))
+	var parts []string
+	if n := int64(len(k.Files)); n > 0 {
+		parts = append(parts, plural(n, "file", "files")+" to publish")
+	}
+	if n := int64(len(k.ByHand)); n > 0 {
+		parts = append(parts, plural(n, "thing", "things")+" to do by hand")
+	}
+	_, err = fmt.Fprintf(w.index, "%s/  %s %s  %s: %s\n", name, r.Outcome, r.Reason, clean(r.Target), strings.Join(parts, ", "))
 	return err
 }
 
