@@ -167,11 +167,14 @@ func (s *Store) openSQLite(ctx context.Context, dir string) (err error) {
 			}
 		}
 	}
-	if s.read, err = sql.Open("sqlite", sqliteDSN(file, true)); err != nil {
+	if err := s.openReader(sqliteDSN(file, true)); err != nil {
 		return err
 	}
-	s.read.SetMaxOpenConns(8)
-	s.read.SetMaxIdleConns(4)
+	if s.o.Access == ReadOnly {
+		if err := s.openStill(ctx, file); err != nil {
+			return err
+		}
+	}
 	return s.checkSchema(ctx)
 }
 
