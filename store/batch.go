@@ -46,6 +46,8 @@ type NewBatch struct {
 	Sources []string
 	// Options is a JSON object that means nothing to the store; nil is {}.
 	Options json.RawMessage
+	// Webhook is where the end of the batch is told, nil for nowhere.
+	Webhook *Webhook
 }
 
 // Batch is one submitted list.

@@ -86,30 +86,35 @@ func (s *Store) LatestUnfinished(ctx context.Context) (*Batch, error) {
 
 func (s *Store) batches(ctx context.Context, where string, args ...any) (list []Batch, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		list, err = collect(ctx, tx, `SELECT `+batchColumns+` FROM batches `+where, args,
-			func(r *sql.Rows, b *Batch) error { return scanBatch(r.Scan, b) })
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			b := &list[i]
-			batch, err := b.ID.number()
-			if err != nil {
-				return err
-			}
-			counts, err := collect(ctx, tx, `SELECT name, entries, runs FROM counts WHERE batch = $1 AND kind = 'outcome' AND runs <> 0`,
-				[]any{batch}, func(r *sql.Rows, v *outcomeCount) error { return r.Scan(&v.outcome, &v.Entries, &v.Runs) })
-			if err != nil {
-				return err
-			}
-			b.Outcomes = make(map[report.Outcome]Count, len(counts))
-			for _, c := range counts {
-				b.Outcomes[c.outcome] = c.Count
-			}
-		}
-		return nil
+		list, err = readBatches(ctx, tx, where, args...)
+		return err
 	})
 	return list, err
+}
+
+func readBatches(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]Batch, error) {
+	list, err := collect(ctx, tx, `SELECT `+batchColumns+` FROM batches `+where, args,
+		func(r *sql.Rows, b *Batch) error { return scanBatch(r.Scan, b) })
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		b := &list[i]
+		batch, err := b.ID.number()
+		if err != nil {
+			return nil, err
+		}
+		counts, err := collect(ctx, tx, `SELECT name, entries, runs FROM counts WHERE batch = $1 AND kind = 'outcome' AND runs <> 0`,
+			[]any{batch}, func(r *sql.Rows, v *outcomeCount) error { return r.Scan(&v.outcome, &v.Entries, &v.Runs) })
+		if err != nil {
+			return nil, err
+		}
+		b.Outcomes = make(map[report.Outcome]Count, len(counts))
+		for _, c := range counts {
+			b.Outcomes[c.outcome] = c.Count
+		}
+	}
+	return list, nil
 }
 
 type outcomeCount struct {

@@ -21,11 +21,14 @@ const (
 	DeliveryFailed DeliveryState = "failed"
 )
 
-// Delivery is one message to a directory.
+// Delivery is one message to a directory, or to a webhook.
 type Delivery struct {
 	ID    int64   `json:"id"`
 	Batch BatchID `json:"batch"`
-	// Ref is the listing's own id, URL where the message goes, Body what it says.
+	// Event is what the message is about ([EventListing] and so on).
+	Event string `json:"event"`
+	// Ref is the listing's own id, "" for messages about batches; URL is where
+	// the message goes, Body what it says ([OutcomeChange], [BatchEnd]).
 	Ref  string          `json:"ref"`
 	URL  string          `json:"url"`
 	Body json.RawMessage `json:"body"`
@@ -44,7 +47,7 @@ type Delivery struct {
 
 // OutcomeChange is the body of a delivery: what is told of a listing.
 type OutcomeChange struct {
-	Event string `json:"event"` // always "listing.outcome-changed"
+	Event string `json:"event"` // always [EventListing]
 	// ID is the listing's own id, Source the address of the listing.
 	ID     string  `json:"id"`
 	Label  string  `json:"label"`
@@ -60,22 +63,23 @@ type OutcomeChange struct {
 	CheckedAt time.Time      `json:"checkedAt"`
 }
 
-const outcomeChanged = "listing.outcome-changed"
-
 // planned is how many entries one transaction of PlanDeliveries compares.
 const planned = 500
 
 // PlanDeliveries compares the outcomes of a finished batch that is to be written
 // back with the last definite ones of its listings, some entries at a time, and
 // makes a delivery of each that has changed: exactly one, however many processes
-// plan. A listing that has no outcome from before is only remembered. more says
-// that there is something left to compare.
+// plan. A listing that has no outcome from before is only remembered. A batch
+// with a webhook is compared when that has told its end ([Store.PlanWebhooks]):
+// then its changed outcomes are confirmed. more says that there is something
+// left to compare.
 func (s *Store) PlanDeliveries(ctx context.Context) (made int64, more bool, err error) {
 	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
 		made, more = 0, false
 		p := planner{s: s, ctx: ctx, tx: tx}
 		err := tx.QueryRowContext(ctx, `SELECT ls.batch, ls.source, ls.write_back, ls.told FROM listing_sources ls JOIN batches b ON b.id = ls.batch
-			WHERE ls.write_back <> '' AND ls.told >= 0 AND b.state = 'finished' ORDER BY ls.batch LIMIT 1`+s.d.forUpdate).
+			WHERE ls.write_back <> '' AND ls.told >= 0 AND b.state = 'finished'
+			AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.batch = ls.batch AND w.state <> 'told') ORDER BY ls.batch LIMIT 1`+s.d.forUpdate).
 			Scan(&p.batch, &p.source, &p.url, &p.told)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -155,18 +159,8 @@ func (p *planner) tell(row *outcomeRow) (bool, error) {
 	if err != nil || !known {
 		return false, err
 	}
-	c.Event, c.Source, c.Batch, c.CheckedAt = outcomeChanged, p.source, batchID(p.batch), time.UnixMilli(row.finished).UTC()
-	body, err := json.Marshal(c)
-	if err != nil {
-		return false, err
-	}
-	now := p.s.now()
-	var id int64 // two that plan at once collide here, and one begins again
-	if err := p.tx.QueryRowContext(p.ctx, `SELECT coalesce(max(id), 0) + 1 FROM deliveries`).Scan(&id); err != nil {
-		return false, err
-	}
-	_, err = p.tx.ExecContext(p.ctx, `INSERT INTO deliveries (id, batch, ref, url, body, state, attempts, due_at, status, error, created_at, ended_at)
-		VALUES ($1, $2, $3, $4, $5, 'due', 0, $6, 0, '', $6, 0)`, id, p.batch, c.ID, p.url, string(body), now)
+	c.Event, c.Source, c.Batch, c.CheckedAt = EventListing, p.source, batchID(p.batch), time.UnixMilli(row.finished).UTC()
+	err = p.s.insertDelivery(p.ctx, p.tx, &Delivery{Batch: c.Batch, Event: c.Event, Ref: c.ID, URL: p.url}, c)
 	return err == nil, err
 }
 
@@ -178,12 +172,12 @@ func noRows(err error) error {
 	return err
 }
 
-const deliveryColumns = `id, batch, ref, url, body, state, attempts, due_at, status, error, created_at, ended_at`
+const deliveryColumns = `id, batch, event, ref, url, body, state, attempts, due_at, status, error, created_at, ended_at`
 
 func scanDelivery(r *sql.Rows, v *Delivery) error {
 	var batch, due, created, ended int64
 	var body string
-	if err := r.Scan(&v.ID, &batch, &v.Ref, &v.URL, &body, &v.State, &v.Attempts, &due, &v.Status, &v.Error, &created, &ended); err != nil {
+	if err := r.Scan(&v.ID, &batch, &v.Event, &v.Ref, &v.URL, &body, &v.State, &v.Attempts, &due, &v.Status, &v.Error, &created, &ended); err != nil {
 		return err
 	}
 	v.Batch, v.Body, v.CreatedAt = batchID(batch), json.RawMessage(body), time.UnixMilli(created).UTC()
@@ -196,15 +190,16 @@ func scanDelivery(r *sql.Rows, v *Delivery) error {
 	return nil
 }
 
-// TakeDeliveries takes up to limit deliveries that are due for an attempt.
-// Others take them again when the lease has ended without [Store.EndDelivery].
-func (s *Store) TakeDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
+// TakeDeliveries takes up to limit deliveries that are due for an attempt: those
+// about batches, or those about listings. Others take them again when the lease
+// has ended without [Store.EndDelivery].
+func (s *Store) TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration) ([]Delivery, error) {
 	var taken []Delivery
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		taken = nil
 		now := s.now()
-		due, err := collect(ctx, tx, `SELECT `+deliveryColumns+` FROM deliveries WHERE state = 'due' AND due_at <= $1 ORDER BY due_at, id LIMIT $2`,
-			[]any{now, limit}, scanDelivery)
+		due, err := collect(ctx, tx, `SELECT `+deliveryColumns+` FROM deliveries WHERE state = 'due' AND due_at <= $1 AND (event = '`+EventListing+`') <> $3 ORDER BY due_at, id LIMIT $2`,
+			[]any{now, limit, batches}, scanDelivery)
 		if err != nil {
 			return err
 		}

@@ -52,15 +52,15 @@ func testDeliveries(t *testing.T, open opener) {
 	if batch(report.OutcomeSuccessful); plan() != 1 || plan() != 0 {
 		t.Error("want one change, told once")
 	}
-	first := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), 10, time.Minute))
+	first := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute))
 	if len(first) != 1 || first[0].Ref != "1" || first[0].Attempts != 1 || first[0].URL != "https://dir.example/hook" {
 		t.Fatalf("%+v", first)
 	}
-	if more := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), 10, time.Minute)); len(more) != 0 {
+	if more := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute)); len(more) != 0 {
 		t.Errorf("it is taken twice: %+v", more)
 	}
 	clock.Add(time.Minute)
-	second := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), 10, time.Minute))
+	second := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute))
 	if len(second) != 1 || second[0].Attempts != 2 {
 		t.Fatalf("after the lease: %+v", second)
 	}

@@ -112,7 +112,10 @@ func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM listing_sources WHERE batch = $1`, batch)
+		if _, err := tx.ExecContext(ctx, `DELETE FROM listing_sources WHERE batch = $1`, batch); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM webhooks WHERE batch = $1`, batch)
 		return err
 	})
 	if err != nil {

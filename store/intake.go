@@ -49,8 +49,12 @@ func insertBatch(ctx context.Context, tx *sql.Tx, b NewBatch, now int64) (id int
 		if err != nil {
 			return 0, err
 		}
-		if n, err := res.RowsAffected(); err != nil || n > 0 {
-			return id, err
+		n, err := res.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			return id, insertHook(ctx, tx, id, b.Webhook)
 		}
 	}
 }

@@ -29,7 +29,10 @@ type Schedule struct {
 	// Sources and Options are those of the batches to be made.
 	Sources []string        `json:"sources"`
 	Options json.RawMessage `json:"options"`
-	Paused  bool            `json:"paused"`
+	// Webhook is where the ends of these batches are told, nil for nowhere. It
+	// is not part of the JSON: a URL can hold a secret.
+	Webhook *Webhook `json:"-"`
+	Paused  bool     `json:"paused"`
 	// Forced says that somebody asked for a firing now.
 	Forced    bool      `json:"forced"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -64,13 +67,13 @@ func (v Schedule) MarshalJSON() ([]byte, error) {
 }
 
 const sqlSchedules = `SELECT id, name, cron, zone, jitter, spread, batch, sources, options, paused, forced, created_at,
-	next_due, next_at, last_due, last_at, late, last_batch, last_error, missed, filling, fence FROM schedules `
+	next_due, next_at, last_due, last_at, late, last_batch, last_error, missed, filling, fence, webhook FROM schedules `
 
 func scanSchedule(r interface{ Scan(...any) error }, v *Schedule) error {
 	var id, jitter, spread, batch, created, nextDue, nextAt, lastDue, lastAt, late, last int64
-	var sources, options string
+	var sources, options, webhook string
 	err := r.Scan(&id, &v.Name, &v.Cron, &v.Zone, &jitter, &spread, &batch, &sources, &options, &v.Paused, &v.Forced, &created,
-		&nextDue, &nextAt, &lastDue, &lastAt, &late, &last, &v.LastError, &v.Missed, &v.Filling, &v.fence)
+		&nextDue, &nextAt, &lastDue, &lastAt, &late, &last, &v.LastError, &v.Missed, &v.Filling, &v.fence, &webhook)
 	if err != nil {
 		return err
 	}
@@ -84,6 +87,9 @@ func scanSchedule(r interface{ Scan(...any) error }, v *Schedule) error {
 	}
 	v.Options, v.CreatedAt = json.RawMessage(options), instant(created)
 	v.NextDue, v.NextAt, v.LastDue, v.LastAt = instant(nextDue), instant(nextAt), instant(lastDue), instant(lastAt)
+	if v.Webhook, err = hookOf(webhook); err != nil {
+		return err
+	}
 	v.Sources, err = decodeList(sources)
 	return err
 }
@@ -116,8 +122,12 @@ func (s *Store) AddSchedule(ctx context.Context, v Schedule) (*Schedule, error) 
 	if !json.Valid([]byte(options)) {
 		return nil, errors.New("add a schedule: its options are not JSON")
 	}
+	webhook, err := hookText(v.Webhook)
+	if err != nil {
+		return nil, fmt.Errorf("add a schedule: %w", err)
+	}
 	id := s.now()
-	err := s.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		var taken bool
 		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schedules WHERE name = $1)`, text(v.Name)).Scan(&taken); err != nil {
 			return err
@@ -128,10 +138,10 @@ func (s *Store) AddSchedule(ctx context.Context, v Schedule) (*Schedule, error) 
 		created := id
 		for {
 			res, err := tx.ExecContext(ctx, `INSERT INTO schedules (id, name, cron, zone, jitter, spread, batch, sources, options, paused, forced, created_at,
-				next_due, next_at, last_due, last_at, late, last_batch, last_error, missed, filling, lease_until, fence)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, false, false, $10, $11, $12, 0, 0, 0, 0, '', 0, false, 0, 1) ON CONFLICT (id) DO NOTHING`,
+				next_due, next_at, last_due, last_at, late, last_batch, last_error, missed, filling, lease_until, fence, webhook)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, false, false, $10, $11, $12, 0, 0, 0, 0, '', 0, false, 0, 1, $13) ON CONFLICT (id) DO NOTHING`,
 				id, text(v.Name), v.Cron, v.Zone, v.Jitter.Milliseconds(), v.Spread.Milliseconds(), batch, encodeList(texts(v.Sources)), options, created,
-				stamp(v.NextDue), stamp(v.NextAt))
+				stamp(v.NextDue), stamp(v.NextAt), webhook)
 			if err != nil {
 				return err
 			}

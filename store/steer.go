@@ -118,14 +118,24 @@ func (s *Store) RetryBatch(ctx context.Context, id BatchID, sel Selection) (int6
 		if state == StateIntake {
 			return fmt.Errorf("its list is still being read: %w", ErrConflict)
 		}
-		reopened, err = t.reopen(batch, sel)
+		where, args := sel.where(batch)
+		if reopened, err = t.reopen(batch, where, args); err != nil || reopened == 0 {
+			return err
+		}
+		// The new end of the batch is told, too.
+		if _, err := t.exec(`DELETE FROM webhook_changes WHERE batch = $1`, batch); err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE webhooks SET state = '`+hookWaiting+`', round = round + 1, position = 0, tally = '{}' WHERE batch = $1`, batch)
 		return err
 	})
 	return reopened, err
 }
 
-func (t *groupTx) reopen(batch int64, sel Selection) (int64, error) {
-	where, args := "x.batch = $1", []any{batch}
+// where is the condition for what is selected of entry_results x, with $1 for
+// the batch.
+func (sel Selection) where(batch int64) (where string, args []any) {
+	where, args = "x.batch = $1", []any{batch}
 	for _, c := range []struct {
 		column string
 		words  []string
@@ -137,6 +147,11 @@ func (t *groupTx) reopen(batch int64, sel Selection) (int64, error) {
 			}
 		}
 	}
+	return where, args
+}
+
+// reopen opens the runs behind rows of entry_results x again.
+func (t *groupTx) reopen(batch int64, where string, args []any) (int64, error) {
 	type row struct {
 		name, sub     string
 		entries, runs int64

@@ -1,12 +1,29 @@
-// Package writeback tells directories which of their listings have another
-// outcome than before: one signed message for each listing, with its own id.
+// Package writeback sends signed messages to receivers that operators name:
+// directories hear which of their listings have another outcome than before, one
+// message for each listing with its own id ([store.OutcomeChange]); webhooks hear
+// of the end of batches, in one digest of what became better and worse
+// ([store.BatchEnd]), never one message for each site.
+//
+// A digest looks like this; lists name the first 20 sites and say how many more
+// there are:
+//
+//	{"event": "batch.finished", "batch": "1hgw3k2xa", "name": "weekly", "state": "finished", "note": "",
+//	 "sources": ["listings.csv"], "url": "https://audit.example.org/batches/1hgw3k2xa",
+//	 "createdAt": "…", "finishedAt": "…", "entries": 5000, "rejected": 2,
+//	 "outcomes": {"successful": 4100, "partial": 300, "failed": 580, "unchecked": 20}, "regressed": true,
+//	 "difference": {"compared": 4970,
+//	   "fixed": {"count": 3, "sites": [{"target": "https://shop.example/agentic.json", "id": "17", "label": "Shop",
+//	     "before": "failed", "outcome": "successful", "reason": "complete", "detail": "…", "checkedAt": "…",
+//	     "url": "https://audit.example.org/runs/1hgw3k2xa-12"}, …], "more": 0},
+//	   "newFailures": {…}, "stillBroken": {…}, "unsettled": {…},
+//	   "firstSeen": 10, "unchecked": 20, "unconfirmed": 1}}
 //
 // What is to be told, and what came of it, is in the store, so that nothing is
 // told twice on purpose and nothing is lost by a kill; a receiver can still get
 // a message twice (its answer was lost) and tells by Agentaudit-Delivery. They
 // come in no order: of two about one listing, checkedAt says which is the later.
-// The messages go to an address of the operator's own and never to audited sites;
-// this is the one place outside package fetch that sends anything.
+// The messages go to addresses of the operator's own and never to audited sites,
+// by [fetch.NewTransport]: public addresses, unless the operator allows others.
 package writeback
 
 import (
@@ -20,13 +37,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"agentaudit/fetch"
+	"agentaudit/fetch/publicip"
 	"agentaudit/store"
 )
 
@@ -57,15 +75,23 @@ const (
 
 // Store is what a sender needs of the store; *store.Store is one.
 type Store interface {
+	AdoptBatches(ctx context.Context, w store.Webhook, since time.Time) (int64, error)
+	PlanWebhooks(ctx context.Context) (more bool, err error)
 	PlanDeliveries(ctx context.Context) (made int64, more bool, err error)
-	TakeDeliveries(ctx context.Context, limit int, lease time.Duration) ([]store.Delivery, error)
+	TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration) ([]store.Delivery, error)
 	EndDelivery(ctx context.Context, d store.Delivery, again time.Time) error
 }
 
-// Config says what to send with. Store and Secret are required.
+// Config says what to send with. Store and one secret are required.
 type Config struct {
-	Store  Store
-	Secret []byte
+	Store Store
+	// Secret signs messages to directories, WebhookSecret those to webhooks;
+	// without one of them its messages wait for who has it.
+	Secret, WebhookSecret []byte
+	// Webhook is for batches that have none of their own, nil for none.
+	Webhook *store.Webhook
+	// Private lets messages go to addresses that are not public.
+	Private bool
 	// UserAgent is the User-Agent header.
 	UserAgent string
 	// Every is how often Run looks for what is due; 0 is five seconds.
@@ -78,14 +104,20 @@ type Config struct {
 
 // Sender sends messages.
 type Sender struct {
-	c      Config
-	client *http.Client
+	c       Config
+	client  *http.Client
+	started time.Time
 }
 
 // New makes a sender. The error says what is missing.
 func New(c Config) (*Sender, error) {
-	if c.Store == nil || len(c.Secret) < ShortestSecret {
-		return nil, fmt.Errorf("write-back needs a store, and a secret of at least %d bytes", ShortestSecret)
+	if c.Store == nil || len(c.Secret)+len(c.WebhookSecret) == 0 {
+		return nil, errors.New("messages need a store and a secret")
+	}
+	for _, secret := range [][]byte{c.Secret, c.WebhookSecret} {
+		if len(secret) > 0 && len(secret) < ShortestSecret {
+			return nil, fmt.Errorf("a secret needs at least %d bytes", ShortestSecret)
+		}
 	}
 	if c.Every == 0 {
 		c.Every = 5 * time.Second
@@ -96,14 +128,14 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{c: c, client: &http.Client{
+	return &Sender{c: c, started: c.Now(), client: &http.Client{
 		Timeout:       timeout,
-		Transport:     &http.Transport{ResponseHeaderTimeout: timeout, MaxResponseHeaderBytes: 64 << 10, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second},
+		Transport:     fetch.NewTransport(c.Private),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// CheckURL checks an address to write back to: https, or http on this machine.
+// CheckURL checks the address of a receiver: https, or http on this machine.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -113,15 +145,10 @@ func CheckURL(text string) error {
 		return errors.New("leave user and password out of the URL; messages are signed")
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "http" && fetch.IsThisMachine(u.Hostname()):
 		return nil
 	}
 	return errors.New("only https, or http on this machine, is written to")
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // Sign is the signature of a message: HMAC-SHA-256 over the timestamp, a full
@@ -139,20 +166,58 @@ type Counts struct{ Sent, Again, Failed int64 }
 // Once plans what is to be told and makes one attempt at each message that is
 // due. The error is one of the store, or that of an ended ctx.
 func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
+	if s.c.Webhook != nil {
+		if _, err := s.c.Store.AdoptBatches(ctx, *s.c.Webhook, s.started); err != nil {
+			return c, err
+		}
+	}
+	if err := s.Plan(ctx); err != nil {
+		return c, err
+	}
+	for _, batches := range []bool{true, false} {
+		if len(s.secret(batches)) == 0 {
+			continue
+		}
+		for {
+			due, err := s.c.Store.TakeDeliveries(ctx, batches, perTake, lease)
+			if err != nil {
+				return c, err
+			}
+			if len(due) == 0 {
+				break
+			}
+			if err := s.deliverAll(ctx, due, &c); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// Plan finds what is to be told, without telling it. The error is one of the
+// store. A batch whose changed outcomes are confirmed is open again after it.
+func (s *Sender) Plan(ctx context.Context) error {
 	for more := true; more; {
+		var err error
+		if more, err = s.c.Store.PlanWebhooks(ctx); err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		var err error
 		if _, more, err = s.c.Store.PlanDeliveries(ctx); err != nil {
-			return c, err
+			return err
 		}
 	}
-	for {
-		due, err := s.c.Store.TakeDeliveries(ctx, perTake, lease)
-		if err != nil || len(due) == 0 {
-			return c, err
-		}
-		if err := s.deliverAll(ctx, due, &c); err != nil {
-			return c, err
-		}
+	return nil
+}
+
+// secret signs the messages about batches, or those about listings.
+func (s *Sender) secret(batches bool) []byte {
+	if batches {
+		return s.c.WebhookSecret
 	}
+	return s.c.Secret
 }
 
 // deliverAll makes an attempt at each of some messages.
@@ -177,7 +242,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if _, err := s.Once(ctx); err != nil && ctx.Err() == nil {
-			s.c.Log.ErrorContext(ctx, "outcomes could not be written back", "err", err)
+			s.c.Log.ErrorContext(ctx, "messages could not be sent", "err", err)
 		}
 		select {
 		case <-tick.C:
@@ -202,7 +267,7 @@ func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) error
 	case status == http.StatusGone || d.Attempts > len(Delays):
 		d.State, d.Error = store.DeliveryFailed, trouble(status, err)
 		c.Failed++
-		s.c.Log.WarnContext(ctx, "a changed outcome could not be written back", "delivery", d.ID, "listing", d.Ref, "status", status, "attempts", d.Attempts, "err", err)
+		s.c.Log.WarnContext(ctx, "a message could not be delivered", "delivery", d.ID, "event", d.Event, "batch", d.Batch, "listing", d.Ref, "status", status, "attempts", d.Attempts, "err", err)
 	default:
 		d.State, d.Error = store.DeliveryDue, trouble(status, err)
 		again = s.c.Now().Add(max(Delays[d.Attempts-1], rest))
@@ -227,7 +292,7 @@ func (s *Sender) post(ctx context.Context, d store.Delivery) (status int, rest t
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", s.c.UserAgent)
 	req.Header.Set(HeaderTimestamp, timestamp)
-	req.Header.Set(HeaderSignature, "v1="+Sign(s.c.Secret, timestamp, d.Body))
+	req.Header.Set(HeaderSignature, "v1="+Sign(s.secret(d.Event != store.EventListing), timestamp, d.Body))
 	req.Header.Set(HeaderDelivery, strconv.FormatInt(d.ID, 10))
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -236,7 +301,10 @@ func (s *Sender) post(ctx context.Context, d store.Delivery) (status int, rest t
 		if errors.As(err, &u) {
 			err = u.Err
 		}
-		if errors.As(err, &n) && n.Timeout() {
+		switch _, private := errors.AsType[*publicip.NotPublicError](err); {
+		case private:
+			err = fmt.Errorf("%w; --private-receivers allows it", err)
+		case errors.As(err, &n) && n.Timeout():
 			err = errors.New("no answer in time")
 		}
 		return 0, 0, err

@@ -262,7 +262,7 @@ func TestLease(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	taken, err := w.store.TakeDeliveries(t.Context(), 10, time.Minute)
+	taken, err := w.store.TakeDeliveries(t.Context(), false, 10, time.Minute)
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("%v, %v", taken, err)
 	}
