@@ -18,8 +18,9 @@ func testSchedules(t *testing.T, open opener) {
 	s := open(t, store.Options{Now: clock.Now})
 	ctx := t.Context()
 	day := 24 * time.Hour
+	hook := &store.Webhook{URL: "https://chat.example/hook", Regressed: true, MinPercent: 2.5, Settle: day}
 	v, err := s.AddSchedule(ctx, store.Schedule{Name: "daily", Cron: "0 3 * * *", Zone: "UTC", Jitter: time.Minute, Spread: time.Hour, Sources: []string{"a", "b"},
-		Options: []byte(`{"x":1}`), NextDue: clock.Now().Add(day), NextAt: clock.Now().Add(day + time.Second)})
+		Options: []byte(`{"x":1}`), Webhook: hook, NextDue: clock.Now().Add(day), NextAt: clock.Now().Add(day + time.Second)})
 	if err != nil || v.Jitter != time.Minute || v.Spread != time.Hour || string(v.Options) != `{"x":1}` || len(v.Sources) != 2 || v.NextAt.Sub(v.NextDue) != time.Second || v.Paused || !v.LastAt.IsZero() {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -72,6 +73,12 @@ func testSchedules(t *testing.T, open opener) {
 	b, err := s.Fire(ctx, second)
 	if err != nil || b.ID == old {
 		t.Fatalf("%+v, %v", b, err)
+	}
+	if got, err := s.WebhookOf(ctx, b.ID); err != nil || *got != *hook {
+		t.Errorf("the batch has the webhook %+v, %v", got, err)
+	}
+	if _, err := s.WebhookOf(ctx, old); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a batch that was removed has a webhook: %v", err)
 	}
 	if _, err := s.Batch(ctx, old); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the batch of the firing that was cut short is there: %v", err)

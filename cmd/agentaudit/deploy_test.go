@@ -59,7 +59,7 @@ func known(words []string) string {
 
 // variables are the environment variables that the program reads.
 func variables() []string {
-	names := []string{"AGENTAUDIT_REDIS_PASSWORD", secretEnv, "PGPASSWORD"}
+	names := []string{"AGENTAUDIT_REDIS_PASSWORD", secretEnv, hookSecretEnv, "PGPASSWORD"}
 	add := func(flags []cli.Flag) {
 		for _, f := range flags {
 			if d, ok := f.(cli.DocGenerationFlag); ok {

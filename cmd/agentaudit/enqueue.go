@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,7 +26,7 @@ func enqueueCommand(s streams) *cli.Command {
 			fromFlag(),
 			writeBackFlag(),
 			contactFlag(),
-		}, append(listFlags(), auditFlags(audit.DiscoverMissing)...)...),
+		}, slices.Concat(listFlags(), auditFlags(audit.DiscoverMissing), webhookFlags())...),
 		Action: func(c *cli.Context) error {
 			r := &runner{s: s, name: c.String("name"), quiet: c.Bool("quiet"), drops: true}
 			var err error
@@ -36,6 +37,9 @@ func enqueueCommand(s streams) *cli.Command {
 				return err
 			}
 			if r.list, err = newListOrFrom(c); err != nil {
+				return err
+			}
+			if err = r.setWebhook(c, confirmLater); err != nil {
 				return err
 			}
 			if _, err := newClient(c, s, fetch.Config{}); err != nil {

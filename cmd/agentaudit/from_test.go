@@ -118,7 +118,7 @@ func TestWriteBack(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	t.Setenv("AGENTAUDIT_WRITE_BACK_SECRET", "0123456789abcdef0123")
 	n.Handle("dir.example", pages("a=ferries.example", "b=notxt.example", "c=stale.example"))
-	args := []string{"run", "--from", "https://dir.example/api", "--write-back", receiver.URL}
+	args := []string{"run", "--from", "https://dir.example/api", "--write-back", receiver.URL, "--confirm-after", "0s"}
 	if code, _, errs := program(args...); code != 0 || !strings.Contains(errs, "0 changed outcomes written back") || len(got) != 0 {
 		t.Fatalf("the first time: exit %d, %s, %q", code, errs, got)
 	}

@@ -223,12 +223,17 @@ func (r *runner) work(ctx context.Context, st *store.Store, b *store.Batch) erro
 	case watchErr != nil && ctx.Err() == nil:
 		return undone(watchErr)
 	case outErr != nil:
-		return undone(fmt.Errorf("the results are in the store, but not all of them in %s: %w", r.out, outErr))
+		return r.notWritten(outErr)
 	case ctx.Err() != nil:
 		r.note("stopped; %s goes on", r.cfg.hint("run", "--resume", string(b.ID)))
 		return ctx.Err()
 	}
 	return nil
+}
+
+// notWritten is the error for the file that --out names.
+func (r *runner) notWritten(err error) error {
+	return undone(fmt.Errorf("the results are in the store, but not all of them in %s: %w", r.out, err))
 }
 
 // errWorkerEnded marks the end of the worker before the end of the batch.
@@ -296,7 +301,7 @@ type outFile struct {
 // openOut makes the file that --out names, writes what is there already, and
 // is ready for more. Without --out the result does nothing.
 func (r *runner) openOut(ctx context.Context, st *store.Store, b *store.Batch) (*outFile, error) {
-	if r.out == "" {
+	if r.out == "" || r.later {
 		return &outFile{}, nil
 	}
 	format, err := outFormat(r.out)

@@ -34,6 +34,7 @@ func runCommand(s streams) *cli.Command {
 			"page; how it pages, and where its sites stand, is found out and shown.\n\n" +
 			"EXAMPLE\n   agentaudit run listings.csv --column homepage --out results.ndjson\n" +
 			"   agentaudit run --from https://directory.example/api/listings\n" +
+			"   agentaudit run listings.csv --webhook https://chat.example/hooks/audit --webhook-settle 48h\n" +
 			"   agentaudit run sites.txt --format sarif --fail-on failed --baseline last.sarif > now.sarif",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "call the batch `NAME`"},
@@ -46,8 +47,7 @@ func runCommand(s streams) *cli.Command {
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "show no progress and no notes"},
 			fromFlag(),
 			writeBackFlag(),
-			secretFileFlag(),
-		}, listFlags()...), append(auditFlags(audit.DiscoverMissing), visitFlags()...)...),
+		}, listFlags()...), slices.Concat(auditFlags(audit.DiscoverMissing), visitFlags(), webhookFlags(), messageFlags())...),
 		Action: func(c *cli.Context) error {
 			r, err := newRunner(c, s)
 			if err != nil {
@@ -76,8 +76,12 @@ type runner struct {
 	baseline *format.Baseline
 	quiet    bool
 	options  audit.Options
-	// secret signs what is written back, nil for none.
-	secret []byte
+	messages
+	// webhook is where the end of the batch is told, nil for nowhere.
+	webhook *store.Webhook
+	// later says that the file of --out is written when all is confirmed: of
+	// what is audited again it must not have two rows.
+	later bool
 	// drops says that an interrupted intake is given up, not kept for --resume.
 	drops bool
 	// hints are the commands that the summary names.
@@ -101,7 +105,7 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 	if err := r.document(c); err != nil {
 		return nil, err
 	}
-	if r.secret, err = writeBackSecret(c); err != nil {
+	if r.messages, err = readMessages(c); err != nil {
 		return nil, err
 	}
 	if r.out != "" {
@@ -113,7 +117,7 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 		if c.NArg() > 1 {
 			return nil, usagef("--resume goes on with one batch; %d were named", c.NArg())
 		}
-		for _, f := range auditFlags("") {
+		for _, f := range append(auditFlags(""), webhookFlags()...) {
 			if name := f.Names()[0]; c.IsSet(name) {
 				return nil, usagef("--%s is kept with the batch and cannot be changed by --resume; leave it out", name)
 			}
@@ -124,7 +128,12 @@ func newRunner(c *cli.Context, s streams) (*runner, error) {
 	if r.options, err = auditOptions(c, audit.DiscoverMissing); err != nil {
 		return nil, err
 	}
-	r.list, err = newListOrFrom(c)
+	if r.list, err = newListOrFrom(c); err != nil {
+		return nil, err
+	}
+	if err = r.setWebhook(c, confirmSoon); err == nil && r.webhook != nil && r.webhook.URL != "" && r.hookSecret == nil {
+		err = usagef("--webhook needs a secret to sign its messages: set %s, or give --webhook-secret-file", hookSecretEnv)
+	}
 	return r, err
 }
 
@@ -182,16 +191,32 @@ func (r *runner) run(ctx context.Context) error {
 
 // finish works on a batch as far as it is open, and sums it up.
 func (r *runner) finish(ctx context.Context, st *store.Store, b *store.Batch) error {
+	confirms, err := r.confirms(ctx, st, b)
+	if err != nil {
+		return err
+	}
+	r.later = confirms
 	if b.State.Open() {
 		if err := r.work(ctx, st, b); err != nil {
 			return err
 		}
-		var err error
 		if b, err = st.Batch(ctx, b.ID); err != nil {
 			return undone(err)
 		}
 	}
-	var err error
+	if confirms {
+		if b, err = r.confirm(ctx, st, b); err != nil {
+			return err
+		}
+		r.later = false
+		out, err := r.openOut(ctx, st, b)
+		if err == nil {
+			err = out.close()
+		}
+		if err != nil {
+			return r.notWritten(err)
+		}
+	}
 	if r.format != "" {
 		err = printDocument(ctx, r.s.Out, st, b, r.format, format.Options{Objection: r.objection(), Baseline: r.baseline})
 	} else {
@@ -229,7 +254,7 @@ func (r *runner) create(ctx context.Context, st *store.Store) (*store.Batch, err
 	if err != nil {
 		return nil, undone(err)
 	}
-	b, err := st.CreateBatch(ctx, store.NewBatch{Name: r.name, Sources: r.list.SourceNames(), Options: options})
+	b, err := st.CreateBatch(ctx, store.NewBatch{Name: r.name, Sources: r.list.SourceNames(), Options: options, Webhook: r.webhook})
 	if err != nil {
 		return nil, undone(err)
 	}

@@ -78,7 +78,7 @@ func scheduleAddCommand(s streams) *cli.Command {
 			&cli.DurationFlag{Name: "spread", Usage: "let the sites become due evenly over `DURATION`, not all at once"},
 			&cli.StringFlag{Name: "batch", Usage: "audit the sites of `BATCH`"},
 			fromFlag(),
-		}, listFlags()...), auditFlags(audit.DiscoverAlways)...),
+		}, listFlags()...), append(auditFlags(audit.DiscoverAlways), webhookFlags()...)...),
 		Action: func(c *cli.Context) error {
 			cfg, err := newConfig(c, s)
 			if err != nil {
@@ -126,6 +126,9 @@ func newSchedule(c *cli.Context) (*store.Schedule, error) {
 			return nil, usagef("a schedule reads its list again and again, which standard input does not allow; name a file")
 		}
 		v.Sources = o.List.SourceNames()
+	}
+	if v.Webhook, err = readWebhook(c, confirmLater); err != nil {
+		return nil, err
 	}
 	v.Options, err = json.Marshal(o)
 	return v, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,17 +21,17 @@ func serveCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
 		Usage:     "work, run the schedules and show the dashboard, in one process, until stopped",
-		UsageText: "agentaudit serve [--listen HOST:PORT] [--concurrency N]",
+		UsageText: "agentaudit serve [--listen HOST:PORT] [--concurrency N] [--webhook URL]",
 		Description: "Audits what lists are handed over (agentaudit enqueue) or due (agentaudit schedule), and shows\n" +
 			"everything in the dashboard.\n" +
 			"One data directory and nothing else is needed. SIGTERM or Ctrl+C ends it in order, a second one at\n" +
 			"once; nothing is lost either way.\n\n" +
-			"EXAMPLE\n   agentaudit serve --data-dir /var/lib/agentaudit --listen 127.0.0.1:8080",
-		Flags: append(append(append([]cli.Flag{
+			"EXAMPLE\n   agentaudit serve --data-dir /var/lib/agentaudit --listen 127.0.0.1:8080\n" +
+			"   agentaudit serve --webhook https://chat.example/hooks/audit --webhook-on regressed --webhook-threshold 5,2%",
+		Flags: slices.Concat([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
-			secretFileFlag(),
 			keepFlag(),
-		}, webFlags()...), opsFlags()...), visitFlags()...),
+		}, webFlags(), opsFlags(), visitFlags(), webhookFlags("AGENTAUDIT_WEBHOOK"), messageFlags()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usagef("serve takes no arguments; agentaudit enqueue LIST hands a list to it")
@@ -40,11 +41,14 @@ func serveCommand(s streams) *cli.Command {
 			if v.pipeline, err = newPipeline(c, s, worker.RetryWorkers); err != nil {
 				return err
 			}
-			if v.secret, err = writeBackSecret(c); err != nil {
+			if v.messages, err = readMessages(c); err != nil {
 				return err
 			}
 			v.cfg.forService(c)
 			if v.web, err = newWeb(c, v.cfg); err != nil {
+				return err
+			}
+			if err := v.webhook(c); err != nil {
 				return err
 			}
 			if v.keep, err = parseKeep(c.String("keep-reports")); err != nil {
@@ -102,6 +106,21 @@ func dashboardCommand(s streams) *cli.Command {
 	}
 }
 
+// webhook reads where the ends of batches are told that name no place of their
+// own.
+func (v *services) webhook(c *cli.Context) (err error) {
+	if v.hook, err = readWebhook(c, confirmLater); err != nil || v.hook == nil {
+		return err
+	}
+	if v.hookSecret == nil {
+		return usagef("--webhook needs a secret to sign its messages: set %s, or give --webhook-secret-file", hookSecretEnv)
+	}
+	if v.hook.Links == "" && v.web.config.PublicURL != "" {
+		v.hook.Links, err = readLinks("--public-url", v.web.config.PublicURL)
+	}
+	return err
+}
+
 // services is a process that runs until it is told to stop. Parts that it has
 // not are nil.
 type services struct {
@@ -109,8 +128,7 @@ type services struct {
 	pipeline
 	web *web
 	ops *ops
-	// secret signs what is written back, nil for none.
-	secret []byte
+	messages
 	// keep says which reports are kept, where the process drops any.
 	keep store.Retention
 	// metrics are nil without ops; that is allowed.
@@ -160,7 +178,7 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parts, err := v.writeBackPart(st)
+	parts, err := v.senderPart(st)
 	if err != nil {
 		return err
 	}

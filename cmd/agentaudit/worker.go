@@ -21,10 +21,9 @@ func workerCommand(s streams) *cli.Command {
 		Flags: append(append([]cli.Flag{
 			&cli.IntFlag{Name: "concurrency", Usage: "audit `N` sites at the same time", Value: 64},
 			&cli.DurationFlag{Name: "lease", Usage: "let others take over the audits of this worker when it shows no sign of life for `DURATION`", Value: time.Minute},
-			secretFileFlag(),
 			keepFlag(),
 			&cli.BoolFlag{Name: "schedules", Usage: "run the schedules and drop old reports, too, as serve does; any number of workers may", EnvVars: []string{"AGENTAUDIT_SCHEDULES"}},
-		}, opsFlags()...), visitFlags()...),
+		}, opsFlags()...), append(visitFlags(), messageFlags()...)...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usagef("worker takes no arguments; agentaudit enqueue LIST hands a list to it")
@@ -37,7 +36,7 @@ func workerCommand(s streams) *cli.Command {
 			if v.cfg.redis == "" {
 				return usagef("worker needs --redis URL (or AGENTAUDIT_REDIS): workers share their queue; agentaudit serve works without")
 			}
-			if v.secret, err = writeBackSecret(c); err != nil {
+			if v.messages, err = readMessages(c); err != nil {
 				return err
 			}
 			v.cfg.forService(c)
@@ -76,7 +75,7 @@ func (v *services) workBeside(ctx context.Context, schedules bool) error {
 	if err != nil {
 		return err
 	}
-	parts, err := v.writeBackPart(st)
+	parts, err := v.senderPart(st)
 	if err != nil {
 		return err
 	}

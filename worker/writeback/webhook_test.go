@@ -266,11 +266,15 @@ func TestUnconfirmedChanges(t *testing.T) {
 func TestToldOnceWhoeverDies(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *hooks) {
 		before, after := outcomes{}, outcomes{}
-		for i := range 620 { // more than one transaction compares
+		many := 12
+		if h.store.Sole() {
+			many = 505 // more than one transaction compares
+		}
+		for i := range many {
 			name := fmt.Sprintf("s%03d", i)
 			before[name], after[name] = good, good
 		}
-		after["s610"] = bad
+		after["s011"] = bad
 		h.whole(t, before)
 		id := h.batch(t, after)
 		steps := func() (n int) {
@@ -303,7 +307,7 @@ func TestToldOnceWhoeverDies(t *testing.T) {
 		if err := errors.Join(<-errs, <-errs); err != nil {
 			t.Fatal(err)
 		}
-		h.expect(t, "digest", h.digests(t), "finished, new s610")
+		h.expect(t, "digest", h.digests(t), "finished, new s011")
 		log, err := h.store.Deliveries(t.Context(), "", 0, 10)
 		if err != nil || len(log) != 2 || log[0].Batch != id || log[0].Attempts != 1 {
 			t.Errorf("%+v, %v", log, err)

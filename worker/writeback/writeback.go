@@ -161,7 +161,13 @@ func Sign(secret []byte, timestamp string, body []byte) string {
 }
 
 // Counts say what Once has done.
-type Counts struct{ Sent, Again, Failed int64 }
+type Counts struct {
+	// Sent, Again and Failed count messages that were delivered, are to be tried
+	// again, and are given up.
+	Sent, Again, Failed int64
+	// Batches is how many of those sent are about batches.
+	Batches int64
+}
 
 // Once plans what is to be told and makes one attempt at each message that is
 // due. The error is one of the store, or that of an ended ctx.
@@ -171,7 +177,7 @@ func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
 			return c, err
 		}
 	}
-	if err := s.Plan(ctx); err != nil {
+	if err := Plan(ctx, s.c.Store); err != nil {
 		return c, err
 	}
 	for _, batches := range []bool{true, false} {
@@ -196,16 +202,16 @@ func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
 
 // Plan finds what is to be told, without telling it. The error is one of the
 // store. A batch whose changed outcomes are confirmed is open again after it.
-func (s *Sender) Plan(ctx context.Context) error {
+func Plan(ctx context.Context, st Store) error {
 	for more := true; more; {
 		var err error
-		if more, err = s.c.Store.PlanWebhooks(ctx); err != nil {
+		if more, err = st.PlanWebhooks(ctx); err != nil {
 			return err
 		}
 	}
 	for more := true; more; {
 		var err error
-		if _, more, err = s.c.Store.PlanDeliveries(ctx); err != nil {
+		if _, more, err = st.PlanDeliveries(ctx); err != nil {
 			return err
 		}
 	}
@@ -232,6 +238,7 @@ func (s *Sender) deliverAll(ctx context.Context, due []store.Delivery, c *Counts
 		c.Sent += n.Sent
 		c.Again += n.Again
 		c.Failed += n.Failed
+		c.Batches += n.Batches
 	}
 	return errors.Join(errs...)
 }
@@ -264,6 +271,9 @@ func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) error
 	case err == nil && status/100 == 2:
 		d.State = store.DeliveryDone
 		c.Sent++
+		if d.Event != store.EventListing {
+			c.Batches++
+		}
 	case status == http.StatusGone || d.Attempts > len(Delays):
 		d.State, d.Error = store.DeliveryFailed, trouble(status, err)
 		c.Failed++
