@@ -85,7 +85,7 @@ func directory(t testing.TB, s *store.Store, clock *storetest.Clock) (first, sec
 		}
 		return plain(i)
 	})
-	taken, err := s.TakeDeliveries(ctx, 10, time.Minute)
+	taken, err := s.TakeDeliveries(ctx, false, 10, time.Minute)
 	if err != nil || len(taken) != 2 {
 		t.Fatalf("%+v, %v", taken, err)
 	}
