@@ -30,7 +30,7 @@ func apiListDeliveries(ctx context.Context, s *Server, r *apiRequest) (any, erro
 		return nil, err
 	}
 	for i := range list {
-		list[i].URL = plainAddress(list[i].URL)
+		list[i].URL = list[i].Receiver()
 	}
 	next := ""
 	if len(list) == n {

@@ -93,25 +93,10 @@ func deliveriesPage(ctx context.Context, r *Request, read Reader) (*DeliveriesPa
 }
 
 func newDeliveryLine(d store.Delivery) DeliveryLine {
-	l := DeliveryLine{Delivery: d, To: plainAddress(d.URL), Raw: string(d.Body)}
+	l := DeliveryLine{Delivery: d, To: d.Receiver(), Raw: string(d.Body)}
 	// A message of another kind shows as it is.
 	_ = json.Unmarshal(d.Body, &l.Change)
 	return l
-}
-
-// plainAddress leaves out of an address what may be secret: the user, and what
-// stands behind the path.
-func plainAddress(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "an address that cannot be read"
-	}
-	secret := u.User != nil || u.RawQuery != ""
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	if secret {
-		return u.String() + " …"
-	}
-	return u.String()
 }
 
 // Retried says that another attempt follows one that came to nothing.

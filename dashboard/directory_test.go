@@ -157,7 +157,7 @@ func TestPlainAddress(t *testing.T) {
 		"https://a.example/hook": "https://a.example/hook", "https://u:p@a.example/hook": "https://a.example/hook …", "https://a.example/h?k=v": "https://a.example/h …",
 		"https://a.example/h#x": "https://a.example/h", ":": "an address that cannot be read",
 	} {
-		if got := plainAddress(raw); got != want {
+		if got := store.PlainAddress(raw); got != want {
 			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
 	}

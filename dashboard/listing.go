@@ -49,7 +49,7 @@ func listingPage(ctx context.Context, r *Request, read Reader) (*ListingPage, er
 	if err != nil {
 		return nil, err
 	}
-	p := &ListingPage{Frame: Frame{Title: "Changes of the listing", Section: "batches"}, Batch: b, Source: plainAddress(listingSource(b)), Reading: b.State == store.StateIntake}
+	p := &ListingPage{Frame: Frame{Title: "Changes of the listing", Section: "batches"}, Batch: b, Source: store.PlainAddress(listingSource(b)), Reading: b.State == store.StateIntake}
 	if listingSource(b) == "" {
 		return nil, &HTTPError{Code: 404, Message: "The list of this batch was not read from a directory.", Advice: "agentaudit run --from URL reads a directory's listing API, and tells what changed in it from one time to the next."}
 	}

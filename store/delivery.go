@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"agentaudit/audit/report"
@@ -43,6 +45,31 @@ type Delivery struct {
 	DueAt     time.Time `json:"dueAt,omitzero"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
+}
+
+// Receiver is where the message goes, without what may be secret in the address
+// ([PlainAddress], and of a webhook all but the host).
+func (d *Delivery) Receiver() string {
+	u, err := url.Parse(d.URL)
+	if err == nil && d.Event != EventListing && u.Host != "" && strings.Trim(u.Path, "/") != "" {
+		return u.Scheme + "://" + u.Host + "/…"
+	}
+	return PlainAddress(d.URL)
+}
+
+// PlainAddress leaves out of an address what may be secret: the user, and what
+// stands behind the path.
+func PlainAddress(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	secret := u.User != nil || u.RawQuery != ""
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if secret {
+		return u.String() + " …"
+	}
+	return u.String()
 }
 
 // OutcomeChange is the body of a delivery: what is told of a listing.

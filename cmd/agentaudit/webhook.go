@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,17 +159,4 @@ func (r *runner) confirm(ctx context.Context, st *store.Store, b *store.Batch) (
 			return nil, err
 		}
 	}
-}
-
-// shownReceiver is where a message goes, for people: of the address of a webhook
-// only the host, since the rest can be a secret.
-func shownReceiver(d *store.Delivery) string {
-	if d.Event == store.EventListing {
-		return d.URL
-	}
-	scheme, rest, _ := strings.Cut(d.URL, "://")
-	if i := slices.IndexFunc([]rune(rest), func(c rune) bool { return c == '/' || c == '?' || c == '#' }); i >= 0 {
-		rest = string([]rune(rest)[:i]) + "/…"
-	}
-	return scheme + "://" + rest
 }

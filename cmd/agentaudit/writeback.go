@@ -200,7 +200,7 @@ func deliveriesCommand(s streams) *cli.Command {
 			out := bufio.NewWriter(s.Out)
 			enc := json.NewEncoder(out)
 			for _, d := range list {
-				d.URL = shownReceiver(&d)
+				d.URL = d.Receiver()
 				if c.Bool("json") {
 					err = enc.Encode(d)
 				} else {
