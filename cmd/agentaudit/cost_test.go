@@ -135,6 +135,9 @@ const (
 	costHoldFor = 5 * time.Second
 )
 
+// costOptions have a worker read what the bare client reads, and no more.
+const costOptions = `{"noAgents":true,"discover":"never"}`
+
 // costFiles are what an audit of such a site reads.
 var costFiles = []string{"/agentic.json", "/agentic.txt", "/README.md", "/openapi.json", "/", "/docs"}
 
@@ -281,7 +284,7 @@ func BenchmarkCost(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
 				before := bare(b)
-				worked := costRun(b, kind, sites, 64, host, newAuditor)
+				worked := costRun(b, kind, sites, 64, costOptions, host, newAuditor)
 				after := bare(b)
 				base := (before + after) / 2
 				b.ReportMetric(perSite(base), "bare-us/site")
@@ -291,6 +294,28 @@ func BenchmarkCost(b *testing.B) {
 			}
 		})
 	}
+	// What queue and store add to an audit as it is by default, with agents.txt.
+	b.Run("share", func(b *testing.B) {
+		for b.Loop() {
+			a := newAuditor(nil)
+			audits := func() time.Duration {
+				return all(b, func(i int) error {
+					j, err := a.Audit(b.Context(), audit.Attempt{Target: target(i), Number: 1})
+					if err == nil && j.Result.Outcome != report.OutcomeSuccessful {
+						err = errors.New(j.Result.Detail)
+					}
+					return err
+				})
+			}
+			before := audits()
+			worked := costRun(b, "redis", sites, 64, "{}", host, newAuditor)
+			own := (before + audits()) / 2
+			b.ReportMetric(perSite(own), "audit-us/site")
+			b.ReportMetric(perSite(worked), "worker-us/site")
+			b.ReportMetric(float64(worked-own)/float64(own), "queue+store/audit")
+			b.ReportMetric(0, "ns/op")
+		}
+	})
 	b.Run("stages", func(b *testing.B) {
 		for b.Loop() {
 			a := newAuditor(nil)
@@ -344,7 +369,7 @@ func BenchmarkInFlight(b *testing.B) {
 			}
 			peak <- most
 		}()
-		costRun(b, "embedded", sites, sites, func(i int) string { return fmt.Sprintf("%s%d.%s", costHold, i, costDomain) },
+		costRun(b, "embedded", sites, sites, costOptions, func(i int) string { return fmt.Sprintf("%s%d.%s", costHold, i, costDomain) },
 			func(admit func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor {
 				c, err := fetch.New(fetch.Config{UserAgent: "bench", Resolver: n, Dial: n.dial, RootCAs: n.roots, Admit: admit})
 				if err != nil {
@@ -373,7 +398,7 @@ func residentMemory(b *testing.B) int64 {
 
 // costRun audits all sites as a batch through store, queue and worker, and
 // returns the CPU time of it all but the intake.
-func costRun(b *testing.B, kind string, sites, concurrency int, host func(int) string, newAuditor func(func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor) time.Duration {
+func costRun(b *testing.B, kind string, sites, concurrency int, options string, host func(int) string, newAuditor func(func(context.Context, string, []netip.Addr) (func(), error)) *audit.Auditor) time.Duration {
 	b.Helper()
 	ctx := b.Context()
 	q := queue.Embedded()
@@ -389,7 +414,7 @@ func costRun(b *testing.B, kind string, sites, concurrency int, host func(int) s
 		b.Fatal(err)
 	}
 	defer st.Close()
-	batch, err := st.CreateBatch(ctx, store.NewBatch{Name: "cost", Sources: []string{"bench"}, Options: []byte(`{"noAgents":true,"discover":"never"}`)})
+	batch, err := st.CreateBatch(ctx, store.NewBatch{Name: "cost", Sources: []string{"bench"}, Options: []byte(options)})
 	if err != nil {
 		b.Fatal(err)
 	}
