@@ -2,14 +2,11 @@ package worker_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"agentaudit/audit"
-	"agentaudit/audit/report"
 	"agentaudit/queue"
 	"agentaudit/queue/queuetest"
 	"agentaudit/store"
@@ -43,16 +40,7 @@ func BenchmarkSite(b *testing.B) {
 			}
 			defer q.Close()
 			s := storetest.Open(b, b.TempDir(), store.Options{})
-			j := success("https://site.example/agentic.json")
-			for i := range 16 {
-				j.Result.Report.Checks = append(j.Result.Report.Checks, report.Check{ID: fmt.Sprint("check-", i), Label: "What is looked at",
-					Status: report.Pass, Detail: "The document at https://site.example/openapi.json was read, and every operation of the index exists in it."})
-			}
-			for i := range 5 {
-				e := j.Result.Evidence[0]
-				e.SHA256 = strings.Repeat(fmt.Sprint(i), 64)
-				j.Result.Evidence = append(j.Result.Evidence, e)
-			}
+			j := realistic("https://site.example/agentic.json")
 			const sites = 3000
 			for b.Loop() {
 				batch := storetest.Batch(b, s, storetest.Targets(sites)...)

@@ -211,6 +211,9 @@ func onStores(t *testing.T, f func(t *testing.T, place string)) {
 }
 
 func TestMain(m *testing.M) {
+	if beSizeWorker() {
+		return
+	}
 	code := m.Run()
 	storetest.StopPostgres()
 	os.Exit(code)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -113,4 +114,27 @@ func (s *Server) FlushAll(t testing.TB) {
 	if err := c.FlushAll(context.Background()).Err(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Usage is the CPU time that the server has used so far, and the most memory
+// that it held at a time, in bytes.
+func (s *Server) Usage(t testing.TB) (cpu time.Duration, peak int64) {
+	t.Helper()
+	c := s.Client()
+	defer c.Close()
+	info, err := c.InfoMap(context.Background(), "cpu", "memory").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+		seconds, err := strconv.ParseFloat(info["CPU"][name], 64)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		cpu += time.Duration(seconds * float64(time.Second))
+	}
+	if peak, err = strconv.ParseInt(info["Memory"]["used_memory_peak"], 10, 64); err != nil {
+		t.Fatal(err)
+	}
+	return cpu, peak
 }
