@@ -44,6 +44,7 @@ func (a *Auditor) Audit(ctx context.Context, at Attempt) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
+	leaveAlone(v, b)
 	if !at.Options.NoAgents {
 		if err := CollectAgents(ctx, v, b); err != nil {
 			return Judgement{}, err

@@ -33,6 +33,9 @@ func Collect(ctx context.Context, f Fetcher, t Target, now time.Time) (*Bundle, 
 	c.ctx = budget
 
 	c.read(RoleProfile, t.ProfileURL, MaxSmallFile)
+	// Without the profile there is no verdict, so that the other files can wait
+	// as well as this one.
+	leaveAlone(f, b)
 	b.subject = newSubject(b, t)
 	c.read(RoleText, t.TextURL(), MaxSmallFile)
 	for _, u := range t.readmeURLs() {
@@ -49,6 +52,27 @@ func Collect(ctx context.Context, f Fetcher, t Target, now time.Time) (*Bundle, 
 		c.read(RoleLLMs, b.subject.llms, MaxSmallFile)
 	}
 	return b, ctx.Err()
+}
+
+// A rester is a Fetcher that can leave a host alone, as [fetch.Visit.Rest] does.
+type rester interface {
+	Rest(host string, d time.Duration)
+}
+
+// leaveAlone has nothing more read at hosts that asked for that. Where stored
+// answers are read, there is nobody to leave alone.
+func leaveAlone(f Fetcher, b *Bundle) {
+	visit, ok := f.(rester)
+	if !ok {
+		return
+	}
+	var v Verdict
+	for i := range b.Reads {
+		v.rest(&b.Reads[i])
+	}
+	for _, r := range v.Rests {
+		visit.Rest(r.Host, r.For)
+	}
 }
 
 type collector struct {

@@ -409,3 +409,25 @@ func TestGoodFilesAtTheirLimits(t *testing.T) {
 		}
 	}
 }
+
+// A host that asks for rest when it is asked for the profile is asked for
+// nothing else; other hosts are.
+func TestNothingIsReadFromAHostThatWantsRest(t *testing.T) {
+	for answer, more := range map[string]bool{"30": false, "": true, "0": true} {
+		bubble(t, func(t *testing.T, n *fakenet.Net) {
+			w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+			w.site.Path("/agentic.json", fakenet.Limited(429, answer))
+			j := w.audit(t, host, "", 1)
+			if j.word() != "unchecked blocked" || j.verdict() != map[bool]string{false: "trouble 30s", true: "trouble"}[more] {
+				t.Errorf("Retry-After %q: %s (%s): %s", answer, j.word(), j.verdict(), j.Result.Detail)
+			}
+			asked := 0
+			for _, times := range n.Stats(host).Requests {
+				asked += times
+			}
+			if (asked > 1) != more {
+				t.Errorf("Retry-After %q: %v", answer, n.Stats(host).Requests)
+			}
+		})
+	}
+}

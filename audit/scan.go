@@ -135,6 +135,13 @@ func (m *memory) Fetch(ctx context.Context, req fetch.Request) (*fetch.Response,
 	return resp, err
 }
 
+// Rest has a host left alone for the rest of the visit.
+func (m *memory) Rest(host string, d time.Duration) {
+	if visit, ok := m.f.(rester); ok {
+		visit.Rest(host, d)
+	}
+}
+
 // isLasting reports an answer that is the same for whoever asks.
 func isLasting(resp *fetch.Response, err error) bool {
 	if err != nil {

@@ -42,7 +42,10 @@ type host struct {
 	order    []netip.AddrPort
 	// failed is why the host cannot be looked up or connected to; later reads
 	// get the same answer at once.
-	failed   *Error
+	failed *Error
+	// resting is the answer to all further reads once the host has asked to be
+	// left alone.
+	resting  *RestError
 	admitted bool
 	release  func()
 	conn     *conn
@@ -96,6 +99,19 @@ func (v *Visit) Resolve(ctx context.Context, hostname string) ([]netip.Addr, err
 		return nil, e
 	}
 	return slices.Clone(h.addrs), nil
+}
+
+// Rest ends the reading of a host that has asked to be left alone for a time
+// (Retry-After, RFC 9110 section 10.2.3): further reads fail with
+// [KindResting]. It waits for the read under way there, if there is one.
+func (v *Visit) Rest(hostname string, d time.Duration) {
+	h, e := v.host(hostname)
+	if e != nil {
+		return // closed: nothing is read any more
+	}
+	h.turn <- struct{}{}
+	h.resting = &RestError{For: d}
+	<-h.turn
 }
 
 // Close ends the visit: reads under way fail as cancelled, connections are
@@ -177,6 +193,9 @@ func (h *host) fetch(ctx context.Context, r *read) (*Response, *Error) {
 	defer h.give()
 	r.trace.Started = time.Now()
 	defer func() { r.trace.Elapsed = time.Since(r.trace.Started) }()
+	if h.resting != nil {
+		return nil, notAdmitted(h.name, h.resting)
+	}
 	if e := h.lookup(ctx, &r.trace); e != nil {
 		return nil, e
 	}

@@ -92,6 +92,14 @@ func (g *guard) suspect(s suspect) (excused bool) {
 	return false
 }
 
+// excused reports whether an attempt was begun before the network came back:
+// if it failed, that says nothing about the site.
+func (g *guard) excused(began time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return began.Before(g.recovered)
+}
+
 // suspectOrNot begins or ends the suspicion, as the hosts that failed say. What
 // is known needs none.
 func (g *guard) suspectOrNot() {

@@ -29,7 +29,12 @@ func (w *Worker) note(r *run, j audit.Judgement, began time.Time) bool {
 		w.concludeAll(w.guard.heard(host, when))
 	}
 	if !j.Verdict.Network {
-		return false
+		// Where the connection outlived an outage, it may have been cut by it.
+		if j.Verdict.Definite || j.Verdict.Again != audit.Trouble || !w.guard.excused(began) {
+			return false
+		}
+		w.release(r, w.c.Now())
+		return true
 	}
 	if w.guard.suspect(suspect{r, j, began, now}) {
 		w.release(r, w.c.Now())

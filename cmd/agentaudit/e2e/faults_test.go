@@ -64,10 +64,8 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			inside(t)
-			postgres := storetest.PostgresServer(t)
-			fleet := newFleet(t, f.redis(t))
-			fleet.postgres = postgres
-			fleet.env = append(fleet.env, "AGENTAUDIT_STORE="+postgres.Database(t))
+			fleet := newFleet(t, f.redis(t), newOrdeal(t, faultSites(t), 100*time.Millisecond))
+			fleet.onPostgres()
 			fleet.enqueue()
 			fleet.sail()
 			for n := 1; ; n++ {
@@ -89,6 +87,8 @@ type fleet struct {
 	redis    *queuetest.Server
 	postgres *storetest.Server
 	rounds   int
+	// concurrency is that of each worker.
+	concurrency int
 
 	mu      sync.Mutex
 	workers [fleetSize]*exec.Cmd
@@ -97,12 +97,18 @@ type fleet struct {
 	ended   sync.WaitGroup
 }
 
-func newFleet(t *testing.T, redis *queuetest.Server) *fleet {
+func newFleet(t *testing.T, redis *queuetest.Server, o *ordeal) *fleet {
 	t.Helper()
-	count := faultSites(t)
-	f := &fleet{ordeal: newOrdeal(t, count, 100*time.Millisecond), t: t, redis: redis, rounds: max(3, count/250)}
+	f := &fleet{ordeal: o, t: t, redis: redis, rounds: max(3, len(o.sites)/250), concurrency: 6}
 	f.env = append(f.env, "AGENTAUDIT_REDIS="+redis.URL)
 	return f
+}
+
+// onPostgres gives the fleet a PostgreSQL server of its own.
+func (f *fleet) onPostgres() {
+	f.t.Helper()
+	f.postgres = storetest.PostgresServer(f.t)
+	f.env = append(f.env, "AGENTAUDIT_STORE="+f.postgres.Database(f.t))
 }
 
 // enqueue hands the list over before there is anybody to work on it.
@@ -144,7 +150,7 @@ func (f *fleet) start(ctx context.Context, i int) bool {
 		f.mu.Unlock()
 		return false
 	}
-	cmd := f.command(ctx, "worker", "--data-dir", f.data, "--concurrency", "6", "--lease", fleetLease.String(), "--log-level", "info", "--log-format", "json")
+	cmd := f.command(ctx, "worker", "--data-dir", f.data, "--concurrency", strconv.Itoa(f.concurrency), "--lease", fleetLease.String(), "--log-level", "info", "--log-format", "json")
 	cmd.Stdout, cmd.Stderr = f, f
 	err := cmd.Start()
 	f.workers[i] = cmd
@@ -195,9 +201,8 @@ func (f *fleet) wait(what string, done func() bool) {
 	}
 }
 
-// land waits for the end of the batch, stops the workers, and looks at what
-// has come of it.
-func (f *fleet) land(says string) {
+// waitBatch waits until something is true of the batch.
+func (f *fleet) waitBatch(what string, done func(b store.Batch) bool) {
 	f.t.Helper()
 	place := f.data
 	for _, v := range f.env {
@@ -206,13 +211,20 @@ func (f *fleet) land(says string) {
 		}
 	}
 	st := storetest.Open(f.t, place, store.Options{Access: store.ReadOnly})
-	f.wait("the batch ends", func() bool {
+	f.wait(what, func() bool {
 		b, err := st.Batches(f.t.Context(), "", 1)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			f.t.Fatal(err)
 		}
-		return err == nil && len(b) == 1 && !b[0].State.Open()
+		return err == nil && len(b) == 1 && done(b[0])
 	})
+}
+
+// land waits for the end of the batch, stops the workers, and looks at what
+// has come of it.
+func (f *fleet) land(says string) {
+	f.t.Helper()
+	f.waitBatch("the batch ends", func(b store.Batch) bool { return !b.State.Open() })
 	f.mu.Lock()
 	f.landing = true
 	f.mu.Unlock()
@@ -308,7 +320,7 @@ func freezePostgres(f *fleet, n int) bool {
 // them, and go on when there is room again.
 func TestFullDisk(t *testing.T) {
 	inside(t)
-	f := newFleet(t, queuetest.Redis(t))
+	f := newFleet(t, queuetest.Redis(t), newOrdeal(t, faultSites(t), 100*time.Millisecond))
 	if err := syscall.Mount("none", f.data, "tmpfs", 0, "size=64m"); err != nil {
 		queuetest.Require(t, "netns", "mounting a small disk: "+err.Error())
 	}

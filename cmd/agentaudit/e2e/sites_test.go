@@ -19,7 +19,8 @@ type site struct {
 	outcome      report.Outcome
 	reason       report.Reason
 	// detail stands in the sentence that says why.
-	detail   string
+	detail string
+	// attempts may be unknown, which is any number.
 	attempts int
 	// agents is the verdict over agents.txt, "" where nothing is said of it.
 	agents string
