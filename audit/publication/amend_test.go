@@ -221,3 +221,18 @@ func FuzzAmend(f *testing.F) {
 		}
 	})
 }
+
+// What cannot be known is left to the owner to look at.
+func TestAnAmendmentSaysWhatToLookAt(t *testing.T) {
+	w := web{home: page("<title>Ferry</title>"), home + "about": page("a"), home + "boats-openapi.json": file{200, "application/json", boats, nil}}
+	for edit, want := range map[[2]string]string{
+		{`"origin":"https://site.example"`, `"origin":"https://old.example"`}: `agentic.json spoke for "https://old.example"`,
+		{`"name"`, `"colour":"blue","name"`}:                                  "Nobody has read these documents .*: https://site.example/boats-openapi.json, https://site.example/, https://site.example/about",
+	} {
+		w[home+"agentic.json"] = file{200, "application/json", strings.Replace(careful, edit[0], edit[1], 1), nil}
+		_, k := audited(t, w, parse(t, home, ""), edit[1] == `"origin":"https://old.example"`)
+		if all := strings.Join(k.ByHand, "\n"); len(k.Files) == 0 || k.Files[0].Name != publication.NameJSON || !regexp.MustCompile(want).MatchString(all) {
+			t.Errorf("%s: files %q, by hand %q", edit[1], names(k), all)
+		}
+	}
+}

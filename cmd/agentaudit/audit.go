@@ -84,6 +84,9 @@ func auditCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if kit != nil {
+				out.kit = kit.path
+			}
 			if err := out.print(s.Out, res); err != nil {
 				return undone(err)
 			}
@@ -102,6 +105,8 @@ type auditOut struct {
 	format      string
 	publication bool
 	baseline    *format.Baseline
+	// kit is the directory that the fix kit goes to, "" for none.
+	kit string
 }
 
 func newAuditOut(c *cli.Context) (*auditOut, error) {
@@ -134,7 +139,11 @@ func (o *auditOut) print(w io.Writer, res *report.Result) error {
 		if res.Report.Readme.ProvidedByUser {
 			words = append(words, "--readme", res.Report.Readme.URL)
 		}
-		return printResult(w, res, shell.Line(append(words, "--"+fixKitName, "DIR")...))
+		kit := "write it with: " + shell.Line(append(words, "--"+fixKitName, "DIR")...)
+		if o.kit != "" {
+			kit = "it goes to " + clean(o.kit)
+		}
+		return printResult(w, res, kit)
 	case formatJSON:
 		return printJSON(w, res.Report)
 	}

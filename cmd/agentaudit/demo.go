@@ -185,7 +185,7 @@ func (r *runner) demoExtras(ctx context.Context, sites []demoSite, keep string) 
 	fmt.Fprintf(r.s.Out, "\n%s\n\n", sc.in("One of them in full, as agentaudit audit shows it", bold))
 	kit := ""
 	if keep == "" {
-		kit = shell.Line("agentaudit", "demo", "--keep", "DATA") + ", and then " +
+		kit = "write it with: " + shell.Line("agentaudit", "demo", "--keep", "DATA") + ", and then " +
 			shell.Line("agentaudit", "results", "--site", "stale.example", "--"+fixKitName, "DIR", "--data-dir", "DATA")
 	}
 	if err := showSite(ctx, r.s, r.cfg, st, b, "stale.example", formatTable, kit); err != nil {

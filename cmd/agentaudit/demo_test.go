@@ -158,6 +158,9 @@ func TestResultsOfDemo(t *testing.T) {
 	if code, out, _ := results("--site", "stale.example"); code != 0 || !strings.Contains(out, "FAILED  https://stale.example/agentic.json") || !strings.Contains(out, "agentaudit text agentic.json") {
 		t.Errorf("--site: exit %d, %s", code, out)
 	}
+	if code, out, _ := results("--site", "lostdocs.example"); code != 0 || !strings.Contains(out, "published one, with 1 change:\n  · https://lostdocs.example/docs is left out") {
+		t.Errorf("a profile that the kit changes: exit %d, %s", code, out)
+	}
 	if code, out, _ := results("--site", "stale.example", "--format", "json"); code != 0 || !strings.Contains(out, `"reportVersion":"3"`) {
 		t.Errorf("--site as JSON: exit %d, %s", code, out)
 	}

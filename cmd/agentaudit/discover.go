@@ -229,7 +229,7 @@ func bundleCommand(s streams) *cli.Command {
 			if err := writeDir(c.String("out"), publicationFiles(files)); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Err, "wrote %s\n", clean(c.String("out")))
+			fmt.Fprintf(s.Err, "wrote agentic.json, agentic.txt, README.md and LISTING.md to %s\n", clean(c.String("out")))
 			return nil
 		},
 	}

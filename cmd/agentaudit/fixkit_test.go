@@ -59,7 +59,7 @@ func TestAuditWritesAFixKit(t *testing.T) {
 	site := unpublished(n, "shop.example")
 	dir := filepath.Join(t.TempDir(), "kit")
 	code, out, errs := online(t, n, "audit", "shop.example", "--fix-kit", dir)
-	if code != exitObjects || !strings.Contains(out, "What the site offers") || !strings.Contains(errs, publication.NameIndex) {
+	if code != exitObjects || !strings.Contains(out, "What the site offers") || !strings.Contains(out, "\n  it goes to "+dir+"\n") || !strings.Contains(errs, publication.NameIndex) {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
 	if got := publishKit(t, site, dir); got != 4 {

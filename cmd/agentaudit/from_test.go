@@ -133,6 +133,16 @@ func TestWriteBack(t *testing.T) {
 	if code, out, _ := program("deliveries", "--json"); code != 0 || strings.Count(out, "\n") != 1 || strings.Contains(out, "0123456789abcdef") {
 		t.Errorf("exit %d, %s", code, out)
 	}
+	n.Static("notxt.example", "/agentic.json", 404, nil, "gone")
+	if code, _, errs := program(args...); code != 0 || len(got) != 2 {
+		t.Errorf("exit %d, %s, %q", code, errs, got)
+	}
+	if code, out, errs := program("deliveries", "--limit", "1", "--state", "done"); code != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(errs, "there are older ones: agentaudit deliveries --limit 5 --state done") {
+		t.Errorf("a limit: exit %d, %s, %s", code, out, errs)
+	}
+	if _, out, errs := program("deliveries", "--limit", "2"); strings.Count(out, "\n") != 2 || errs != "" {
+		t.Errorf("all of them: %s, %s", out, errs)
+	}
 	for args, want := range map[string]string{
 		"run ferries.example --write-back " + receiver.URL:                              "--from",
 		"run --from https://dir.example/api --write-back http://elsewhere.example/hook": "only https",

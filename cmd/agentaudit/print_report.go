@@ -11,8 +11,8 @@ import (
 )
 
 // printResult shows one audit to people: the verdict first, then what is
-// wrong, the most important first, each with what to do about it. kit is the
-// command that writes the fix kit.
+// wrong, the most important first, each with what to do about it. kit says
+// how to get the fix kit.
 func printResult(w io.Writer, res *report.Result, kit string) error {
 	s := newScreen(w)
 	r := res.Report

@@ -11,8 +11,8 @@ import (
 )
 
 // printScanBeside adds to the page of an audit what a scan found, how the
-// published profile differs from that, and what mends the publication. kit is
-// the command that writes the fix kit.
+// published profile differs from that, and what mends the publication. kit says
+// how to get the fix kit.
 func printScanBeside(s *screen, res *report.Result, kit string) error {
 	if len(res.Discovery) > 0 {
 		r := new(discovery.Report)
@@ -30,7 +30,17 @@ func printScanBeside(s *screen, res *report.Result, kit string) error {
 		for i, f := range k.Files {
 			names[i] = clean(f.Name)
 		}
-		fmt.Fprintf(s.w, "\n%s  %s\n  write it with: %s\n", s.in("Fix kit", bold), strings.Join(names, ", "), kit)
+		fmt.Fprintf(s.w, "\n%s  %s\n  %s\n", s.in("Fix kit", bold), strings.Join(names, ", "), kit)
+		for i, c := range k.Changed {
+			if i == maxDriftLines {
+				fmt.Fprintf(s.w, "  … and %s more, which the kit tells\n", plural(int64(len(k.Changed)-i), "change", "changes"))
+				break
+			}
+			if i == 0 {
+				fmt.Fprintf(s.w, "  agentic.json is the published one, with %s:\n", plural(int64(len(k.Changed)), "change", "changes"))
+			}
+			fmt.Fprintln(s.w, s.wrap("· "+clean(c), "  "))
+		}
 	}
 	return nil
 }

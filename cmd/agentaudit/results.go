@@ -250,15 +250,15 @@ func findSite(ctx context.Context, cfg *config, st *store.Store, b *store.Batch,
 	return t, run, nil
 }
 
-// showSite shows the result of one site of a batch as audit does. kit is the
-// command that writes its fix kit, "" for the usual one.
+// showSite shows the result of one site of a batch as audit does. kit says how
+// to get its fix kit, "" for the usual way.
 func showSite(ctx context.Context, s streams, cfg *config, st *store.Store, b *store.Batch, site, name, kit string) error {
 	t, run, err := findSite(ctx, cfg, st, b, site)
 	if err != nil {
 		return err
 	}
 	if kit == "" {
-		kit = cfg.hint("results", string(b.ID), "--site", t.ProfileURL.String(), "--"+fixKitName, "DIR")
+		kit = "write it with: " + cfg.hint("results", string(b.ID), "--site", t.ProfileURL.String(), "--"+fixKitName, "DIR")
 	}
 	page, err := st.Results(ctx, store.Filter{Batch: b.ID, Run: run}, "", 1)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -193,9 +194,19 @@ func deliveriesCommand(s streams) *cli.Command {
 				return err
 			}
 			defer st.Close()
-			list, err := st.Deliveries(c.Context, state, 0, c.Int("limit"))
+			// One more than asked for tells whether there are more.
+			limit := c.Int("limit")
+			list, err := st.Deliveries(c.Context, state, 0, limit+1)
 			if err != nil {
 				return undone(err)
+			}
+			if len(list) > limit {
+				list = list[:limit]
+				words := []string{"deliveries", "--limit", strconv.Itoa(limit * 5)}
+				if state != "" {
+					words = append(words, "--state", string(state))
+				}
+				defer fmt.Fprintf(s.Err, "there are older ones: %s\n", cfg.hint(words...))
 			}
 			out := bufio.NewWriter(s.Out)
 			enc := json.NewEncoder(out)
