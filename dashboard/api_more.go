@@ -32,20 +32,12 @@ func apiListDeliveries(ctx context.Context, s *Server, r *apiRequest) (any, erro
 	for i := range list {
 		list[i].URL = list[i].Receiver()
 	}
-	next := ""
-	if len(list) == n {
-		next = strconv.FormatInt(list[n-1].ID, 10)
-	}
-	return pageOf(list, next), nil
+	return pageOf(list, behind(list, n, func(d store.Delivery) string { return strconv.FormatInt(d.ID, 10) })), nil
 }
 
 // apiGetListing is how the listing of a batch changed.
 func apiGetListing(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	b, err := pathBatch(ctx, r.Request, s.c.Store)
+	b, n, err := r.partOf(ctx, s)
 	if err != nil {
 		return nil, err
 	}

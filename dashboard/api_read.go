@@ -121,11 +121,26 @@ func apiListBatches(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	next := ""
-	if len(list) == n {
-		next = string(list[n-1].ID)
+	return pageOf(r.batches(list), behind(list, n, func(b store.Batch) string { return string(b.ID) })), nil
+}
+
+// behind is the cursor of the page that follows one of n items at most, "" where
+// it is the last.
+func behind[T any](items []T, n int, cursor func(T) string) string {
+	if len(items) < n {
+		return ""
 	}
-	return pageOf(r.batches(list), next), nil
+	return cursor(items[n-1])
+}
+
+// partOf is the batch of the path, with the parameter limit.
+func (r *apiRequest) partOf(ctx context.Context, s *Server) (*store.Batch, int, error) {
+	n, err := r.limit()
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := pathBatch(ctx, r.Request, s.c.Store)
+	return b, n, err
 }
 
 func cursorBatch(raw string) (store.BatchID, error) {
@@ -163,7 +178,7 @@ func (r *apiRequest) cursorNumber() (int64, error) {
 // numbered serves a list of a batch whose items are counted from 1.
 func numbered[T any](list func(Reader, context.Context, store.BatchID, int64, int) ([]T, error), number func(T) int64) func(context.Context, *Server, *apiRequest) (any, error) {
 	return func(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-		n, err := r.limit()
+		b, n, err := r.partOf(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -171,30 +186,18 @@ func numbered[T any](list func(Reader, context.Context, store.BatchID, int64, in
 		if err != nil {
 			return nil, err
 		}
-		b, err := pathBatch(ctx, r.Request, s.c.Store)
-		if err != nil {
-			return nil, err
-		}
 		items, err := list(s.c.Store, ctx, b.ID, after, n)
 		if err != nil {
 			return nil, err
 		}
-		next := ""
-		if len(items) == n {
-			next = strconv.FormatInt(number(items[n-1]), 10)
-		}
-		return pageOf(items, next), nil
+		return pageOf(items, behind(items, n, func(v T) string { return strconv.FormatInt(number(v), 10) })), nil
 	}
 }
 
 // ranked serves a list of a batch that has its most frequent items first.
 func ranked[T any](list func(Reader, context.Context, store.BatchID, int) ([]T, error)) func(context.Context, *Server, *apiRequest) (any, error) {
 	return func(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-		n, err := r.limit()
-		if err != nil {
-			return nil, err
-		}
-		b, err := pathBatch(ctx, r.Request, s.c.Store)
+		b, n, err := r.partOf(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -204,11 +207,7 @@ func ranked[T any](list func(Reader, context.Context, store.BatchID, int) ([]T, 
 }
 
 func apiListResults(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	b, err := pathBatch(ctx, r.Request, s.c.Store)
+	b, n, err := r.partOf(ctx, s)
 	if err != nil {
 		return nil, err
 	}
