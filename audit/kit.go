@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"agentaudit/audit/discovery"
@@ -63,7 +64,8 @@ func (j *judge) kit(r *report.Report, found *discovery.Report) *publication.Kit 
 
 // forAudit is the profile of a scan, changed so that one audit reads all that
 // it lists as read: documents beyond the limit are listed as linked where a
-// page refers to them, and otherwise left out.
+// page refers to them, and otherwise left out. So are OpenAPI documents at the
+// addresses of the publication, which takes their place.
 func forAudit(found *discovery.Report, t Target) (*profile.Document, error) {
 	doc, err := profile.Decode(found.Profile)
 	if err != nil {
@@ -77,27 +79,39 @@ func forAudit(found *discovery.Report, t Target) (*profile.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{site: site}
+	replaced := map[string]bool{}
+	for _, name := range []string{at.Path(), publication.NameText, publication.NameReadme, publication.NameListing} {
+		u, err := at.Resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		replaced[u.Location()] = true
+	}
+	shorter := *site
+	shorter.APIs = slices.DeleteFunc(slices.Clone(site.APIs), func(a profile.API) bool { return replaced[a.Link.Location()] })
+	kept := slices.DeleteFunc(slices.Clone(site.Resources), func(r profile.Resource) bool {
+		return r.Kind == profile.KindOpenAPI && replaced[r.Link.Location()]
+	})
+	shorter.Resources = kept
+	s := &subject{site: &shorter}
 	s.siteDocuments(Target{ProfileURL: at})
-	if len(s.unread) == 0 {
+	if len(s.unread) == 0 && len(kept) == len(site.Resources) {
 		return doc, nil
 	}
 	unread := map[string]bool{}
 	for _, u := range s.unread {
 		unread[u] = true
 	}
-	kept := site.Resources[:0:0]
-	for _, r := range site.Resources {
+	shorter.Resources = nil
+	for _, r := range kept {
 		if unread[r.URL] && r.Availability == profile.Retrieved {
 			if r.Source == r.URL {
 				continue
 			}
 			r.Availability = profile.Linked
 		}
-		kept = append(kept, r)
+		shorter.Resources = append(shorter.Resources, r)
 	}
-	shorter := *site
-	shorter.Resources = kept
 	tree, err := jsontree.ParseText(jsontree.Stringify(shorter.Node(), ""))
 	if err != nil {
 		return nil, err

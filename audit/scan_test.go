@@ -381,3 +381,25 @@ func TestAKitListsWhatOneAuditReads(t *testing.T) {
 		}
 	})
 }
+
+// The files of a kit take the place of what is at their addresses, which is
+// then no API document any more.
+func TestAKitListsNothingThatItReplaces(t *testing.T) {
+	for _, path := range []string{"/agentic.json", "/agentic.txt", "/README.md", "/LISTING.md"} {
+		bubble(t, func(t *testing.T, n *fakenet.Net) {
+			w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+			w.unpublish()
+			w.site.Static("/", 200, fakenet.HTML, `<title>Boats</title><a href="`+path+`">Documentation</a>`)
+			w.site.Static(path, 200, fakenet.JSON, siteOpenAPI)
+			_, found, k := w.scanned(t, Options{}, nil)
+			if !strings.Contains(found.Files.JSON, path+`",
+      "openapi"`) {
+				t.Fatalf("%s: the scan found no API there: %s", path, found.Files.JSON)
+			}
+			w.publish(t, k)
+			if j, _, _ := w.scanned(t, Options{}, nil); j.word() != "successful complete" {
+				t.Errorf("%s: with the kit: %s %s", path, j.word(), j.Result.Detail)
+			}
+		})
+	}
+}
