@@ -1,6 +1,7 @@
 package publication
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,8 +148,12 @@ func destination(url string) string {
 // URL's host and path stand for it.
 func link(text string, u *weburl.URL) string {
 	label := markdown(text)
-	if label == "" {
+	switch label {
+	case "":
 		label = markdown(cut(u.Hostname()+u.Path(), 120))
+	case "x", "X":
+		// In a list, [x] is a box that is checked: goldmark sees it before links.
+		label = fmt.Sprintf("&#%d;", label[0])
 	}
 	return "[" + label + "](" + destination(u.String()) + ")"
 }

@@ -16,6 +16,7 @@ import (
 
 // hostile are texts that try to be more than text.
 var hostile = []string{
+	"x", "X",
 	"[x](https://evil.example)", "![x](https://evil.example/i.png)", "<https://evil.example>", "https://evil.example/a", "www.evil.example", "WWW.evil.example/x",
 	"see www.evil.example.", "(www.evil.example)", "mail a@evil.example now", "a+b@c.d", "mailto:a@b.c", "xmpp:a@b.c/d", "ftp://evil.example", "HTTP://EVIL.EXAMPLE",
 	"# heading", "## heading ##", "heading #", "a\n# b", "a\n===", "a\n---", "=", "-", "---", "***", "___", "- item", "* item", "+ item", "1. item", "1) item", "123456789. item",
