@@ -39,8 +39,7 @@ func clean(s string, most int) string {
 func cleanJSON(s string, most int) string { return clean(html.UnescapeString(s), most) }
 
 func isBlank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.Is(unicode.Cc, r) || r == '\uFEFF' ||
-		'\u202A' <= r && r <= '\u202E' || '\u2066' <= r && r <= '\u2069'
+	return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Bidi_Control) || r == '\uFEFF'
 }
 
 // withoutTags puts a blank for each tag, comment and declaration; a lone < is

@@ -90,6 +90,7 @@ func TestTitleAndDescription(t *testing.T) {
 		`<!--<title>No</title>--><title>A`:                                                "A;",
 		`<script><title>No</title></script><title>A</title>`:                              "A;",
 		"<title>A\u202eB\u0085C\u2066\x07D</title>":                                       "A B C D;",
+		"<title>A&rlm;B\u200e C\u061c</title>":                                            "A B C;",
 		`<title>a < b <c> d > e</title>`:                                                  "a < b d > e;",
 		`<meta name=Description content="d"><meta property=og:description content=e>`:     ";d",
 		`<meta property=" og:description " content="e"><meta name=description content=d>`: ";e",
