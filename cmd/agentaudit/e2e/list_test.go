@@ -18,15 +18,15 @@ import (
 
 // row is a result as the program writes it; see pipeline.md.
 type row struct {
-	Batch, Input, Target string
-	Entry, Line          int
-	Outcome              report.Outcome
-	Reason               report.Reason
-	Detail               string
-	Publication          report.PublicationStatus
-	Attempts             int
-	Failing, Warning     []string
-	Agents               string
+	Batch, Input, Target, ID string
+	Entry, Line              int
+	Outcome                  report.Outcome
+	Reason                   report.Reason
+	Detail                   string
+	Publication              report.PublicationStatus
+	Attempts                 int
+	Failing, Warning         []string
+	Agents                   string
 }
 
 // batch is what batches --json says.
