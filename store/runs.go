@@ -224,6 +224,8 @@ type Load struct {
 	// NextDue is when the next waiting run of an open batch is due, zero if
 	// none waits.
 	NextDue time.Time
+	// Open counts batches that have runs without a final result.
+	Open int
 }
 
 // Load reads the numbers of runs on their way. They are bounded by the depth
@@ -244,6 +246,7 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 	if err != nil {
 		return l, fmt.Errorf("count runs on their way: %w", err)
 	}
+	l.Open = len(rows)
 	for _, r := range rows {
 		l.Enqueued[r.class] += r.enqueued
 		l.Running += r.running

@@ -216,8 +216,8 @@ func testRetryKeeps(t *testing.T, open opener) {
 		t.Fatalf("due too early: %v", due)
 	}
 	load := must[store.Load](t)(s.Load(ctx))
-	if !load.NextDue.Equal(clock.Now().Add(10 * time.Second)) {
-		t.Fatalf("next due %v", load.NextDue)
+	if !load.NextDue.Equal(clock.Now().Add(10*time.Second)) || load.Open != 1 {
+		t.Fatalf("next due %v, %d open batches", load.NextDue, load.Open)
 	}
 	clock.Add(10 * time.Second)
 	second := take(t, s, 1)
@@ -237,6 +237,9 @@ func testRetryKeeps(t *testing.T, open opener) {
 	}
 	if err := s.FinishRun(ctx, c, c.Kept); err != nil {
 		t.Fatal(err)
+	}
+	if load := must[store.Load](t)(s.Load(ctx)); load.Open != 0 {
+		t.Errorf("%d batches are open at the end", load.Open)
 	}
 	page := must[*store.Page](t)(s.Results(ctx, store.Filter{Batch: b.ID}, "", 5))
 	if len(page.Rows) != 1 || page.Rows[0].Attempts != 3 || page.Rows[0].Outcome != report.OutcomePartial {

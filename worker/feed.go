@@ -56,6 +56,9 @@ func (w *Worker) fill(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if load.Open == 0 {
+		return false, nil // an idle worker asks no more than that
+	}
 	small, bulk := int(load.Enqueued[store.ClassSmall]), int(load.Enqueued[store.ClassBulk])
 	// The last tenth of the depth is kept for small batches.
 	room := map[store.Class]int{

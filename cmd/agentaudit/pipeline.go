@@ -31,6 +31,9 @@ type pipeline struct {
 	concurrency int
 	lease       time.Duration // 0 is the worker's own
 	retries     worker.Retry
+	// idles says that the process waits for work most of its life: it looks for
+	// it less often than one that was started to work.
+	idles bool
 }
 
 // newPipeline reads the flags that say how sites are visited; retries are those
@@ -85,10 +88,14 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 		done()
 		return nil, err
 	}
+	var feed, check time.Duration // 0 is the worker's own
+	if p.idles {
+		feed, check = 500*time.Millisecond, 200*time.Millisecond
+	}
 	// Dead workers are looked for several times in a lease.
 	reconcile := min(p.lease/3, 10*time.Second)
 	w, err := worker.New(worker.Config{
-		Lease: p.lease, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
+		Lease: p.lease, FeedEvery: feed, CheckEvery: check, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
 		Auditor: &audit.Auditor{Client: client, Robots: q.NewCache("robots", p.cfg.log), Log: p.cfg.log},
 	})
 	if err != nil {

@@ -45,6 +45,7 @@ func serveCommand(s streams) *cli.Command {
 				return err
 			}
 			v.cfg.forService(c)
+			v.idles = true
 			if v.web, err = newWeb(c, v.cfg); err != nil {
 				return err
 			}

@@ -40,6 +40,7 @@ func workerCommand(s streams) *cli.Command {
 				return err
 			}
 			v.cfg.forService(c)
+			v.idles = true
 			if v.keep, err = parseKeep(c.String("keep-reports")); err != nil {
 				return err
 			}
