@@ -177,6 +177,13 @@ func (v *visitor) patience(usual time.Duration) time.Duration {
 	return usual
 }
 
+// begun says that the visit does not begin anew any more, and waits instead.
+func (v *visitor) begun() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.settled
+}
+
 func (v *visitor) turnedAway() bool {
 	if v == nil {
 		return false
@@ -187,6 +194,27 @@ func (v *visitor) turnedAway() bool {
 }
 
 type visitorKey struct{}
+
+// Visit is for audits that no worker does, as those which a person or an agent
+// waits for: it waits for the place at a host, and returns the context for what
+// is read there, with the [Manners.Admit] of the same manners. leave gives the
+// place back and may be called once. The error is a [*fetch.RestError] for a
+// host that has asked to be left alone.
+func (m *Manners) Visit(ctx context.Context, host string) (visiting context.Context, leave func(), err error) {
+	for {
+		leave, busy, rest, err := m.takeAll(ctx, []string{hostKey(host)})
+		switch {
+		case err != nil:
+			return nil, nil, fmt.Errorf("manners: %w", err)
+		case busy == "":
+			return context.WithValue(ctx, visitorKey{}, &visitor{host: host, settled: true}), leave, nil
+		case rest > 0:
+			return nil, nil, &fetch.RestError{For: rest}
+		case !pause(ctx, 20*time.Millisecond):
+			return nil, nil, ctx.Err()
+		}
+	}
+}
 
 // Admit is for fetch.Config.Admit: it takes a place at every address, and at
 // the host unless the worker took that for the run already. An error leaves
@@ -224,7 +252,7 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 		}
 		// An audit that has not begun can wait without a slot; one that has
 		// waits here for a moment.
-		if own || time.Now().After(deadline) {
+		if own && !v.begun() || time.Now().After(deadline) {
 			v.turnAway(busy, !own)
 			return nil, errBusy
 		}

@@ -207,3 +207,53 @@ func TestASettledAuditIsNotTurnedAway(t *testing.T) {
 		}
 	})
 }
+
+// An audit outside of the workers has its turn like theirs, and waits for it.
+func TestVisitsHaveTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{Address: 1})
+		ctx, leave, err := m.Visit(t.Context(), "a.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, busy, _, err := m.takeAll(t.Context(), []string{hostKey("a.example")}); err != nil || busy == "" {
+			t.Fatalf("a worker comes to the host meanwhile: %v", err)
+		}
+		// The host's own place is the visit's, and it waits for the address.
+		address, err := m.Admit(t.Context(), "b.example", someAddress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			address()
+		}()
+		start := time.Now()
+		release, err := m.Admit(ctx, "a.example", someAddress)
+		if err != nil || time.Since(start) < time.Second {
+			t.Fatalf("%v after %v", err, time.Since(start))
+		}
+		release()
+		go func() {
+			time.Sleep(time.Minute)
+			leave()
+		}()
+		start = time.Now()
+		_, leave2, err := m.Visit(t.Context(), "a.example")
+		if err != nil || time.Since(start) < time.Minute {
+			t.Fatalf("a second visit at once: %v after %v", err, time.Since(start))
+		}
+		leave2()
+		if err := m.rest(t.Context(), []audit.Rest{{Host: "a.example", For: time.Minute}}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := m.Visit(t.Context(), "a.example"); !isRest(err) {
+			t.Errorf("a host that rests is visited: %v", err)
+		}
+	})
+}
+
+func isRest(err error) bool {
+	_, ok := errors.AsType[*fetch.RestError](err)
+	return ok
+}

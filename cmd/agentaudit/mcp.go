@@ -222,11 +222,8 @@ func (k *keeper) auditOwn(ctx context.Context, st *store.Store, tick <-chan time
 	}
 }
 
-// webTools are the tools of the dashboard at /mcp; they lack the store.
-func webTools(c *cli.Context, s streams, cfg *config) (*mcp.Config, error) {
-	client, err := newClient(c, s, fetch.Config{})
-	if err != nil {
-		return nil, err
-	}
-	return &mcp.Config{Client: client, Working: "The workers on this store audit it.", Agent: robotsAgent, Version: programVersion(), Log: cfg.log}, nil
+// webTools are the tools of the dashboard at /mcp; they lack the store, and the
+// client, which comes with the manners ([services.mind]).
+func webTools(cfg *config) *mcp.Config {
+	return &mcp.Config{Working: "The workers on this store audit it.", Agent: robotsAgent, Version: programVersion(), Log: cfg.log}
 }

@@ -63,7 +63,8 @@ func newPipeline(c *cli.Context, s streams, retries worker.Retry) (pipeline, err
 // mannered is a worker with the places that it shares with others.
 type mannered struct {
 	*worker.Worker
-	done func()
+	manners *worker.Manners
+	done    func()
 }
 
 // Run works until ctx ends, and gives the places back.
@@ -102,7 +103,7 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 		done()
 		return nil, undone(err)
 	}
-	return &mannered{w, done}, nil
+	return &mannered{w, manners, done}, nil
 }
 
 // openQueue connects to the Redis server that --redis names, or makes a queue

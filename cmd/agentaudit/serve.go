@@ -56,9 +56,7 @@ func serveCommand(s streams) *cli.Command {
 				return err
 			}
 			v.web.config.Facts = append(v.web.config.Facts, dashboard.Fact{Name: "Reports are kept", Value: keepWords(v.keep)})
-			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
-				return err
-			}
+			v.web.config.MCP = webTools(v.cfg)
 			if err := v.operations(c); err != nil {
 				return err
 			}
@@ -92,9 +90,11 @@ func dashboardCommand(s streams) *cli.Command {
 			if v.web, err = newWeb(c, v.cfg); err != nil {
 				return err
 			}
-			if v.web.config.MCP, err = webTools(c, s, v.cfg); err != nil {
+			if _, err = newClient(c, s, fetch.Config{}); err != nil {
 				return err
 			}
+			v.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, s, cfg) }
+			v.web.config.MCP = webTools(v.cfg)
 			if err := v.operations(c); err != nil {
 				return err
 			}
@@ -179,6 +179,9 @@ func (v *services) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := v.mind(w.manners); err != nil {
+		return err
+	}
 	parts, err := v.senderPart(st)
 	if err != nil {
 		return err
@@ -214,7 +217,33 @@ func (v *services) show(ctx context.Context) error {
 		return v.interrupted(ctx, err)
 	}
 	defer st.Close()
+	manners := worker.NewManners(nil, worker.Limits{})
+	if v.cfg.redis != "" {
+		q, err := openQueue(ctx, v.cfg)
+		if err != nil {
+			return v.interrupted(ctx, err)
+		}
+		defer q.Close()
+		places := q.NewPlaces(v.cfg.log)
+		defer places.Close()
+		manners = worker.NewManners(places, worker.Limits{})
+	}
+	if err := v.mind(manners); err != nil {
+		return err
+	}
 	return v.run(ctx, st, nil)
+}
+
+// mind lets the tools of the dashboard visit sites with the manners of the
+// workers.
+func (v *services) mind(m *worker.Manners) (err error) {
+	tools := v.web.config.MCP
+	if tools == nil {
+		return nil // as in the demo
+	}
+	tools.Enter = m.Visit
+	tools.Client, err = v.client(fetch.Config{Admit: m.Admit})
+	return err
 }
 
 // run runs the given parts with the dashboard and the listener for operators,

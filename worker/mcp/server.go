@@ -30,6 +30,10 @@ type Config struct {
 	// done gives it back. An error is shown to the client and must say what to
 	// do; a place without a store is [store.ErrNotFound].
 	Open func(ctx context.Context, write bool) (st Store, done func(), err error)
+	// Enter waits until a host may be visited, beside all who visit hosts
+	// elsewhere (worker.Manners.Visit); nil lets every call in. What is read on
+	// the visit is read under visiting.
+	Enter func(ctx context.Context, host string) (visiting context.Context, leave func(), err error)
 	// Working says in a sentence who audits submitted batches, and when.
 	Working string
 	// Retry is for audits at once; the zero value is [worker.RetryRun].

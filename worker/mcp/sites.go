@@ -22,7 +22,7 @@ func (t *tools) discover(ctx context.Context, in siteInput) (*discovery.Report, 
 	if err != nil {
 		return nil, fmt.Errorf("url: %w. Give a public https address, as in https://shop.example", err)
 	}
-	leave, err := t.visits.enter(ctx, start.Hostname())
+	ctx, leave, err := t.enter(ctx, start.Hostname())
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (t *tools) audit(ctx context.Context, in auditInput) (*auditOutput, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w. Give public https addresses, as in shop.example", err)
 	}
-	leave, err := t.visits.enter(ctx, target.ProfileURL.Hostname())
+	ctx, leave, err := t.enter(ctx, target.ProfileURL.Hostname())
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (t *tools) agents(ctx context.Context, in siteInput) (*agentsOutput, error)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w. Give a public https address, as in shop.example", err)
 	}
-	leave, err := t.visits.enter(ctx, target.ProfileURL.Hostname())
+	ctx, leave, err := t.enter(ctx, target.ProfileURL.Hostname())
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,17 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+
+	"agentaudit/fetch"
 )
 
 // maxVisits is how many sites are visited at once for calls that wait.
 const maxVisits = 8
 
 // visits keeps calls from crowding a site: one visit at a time for a host, and
-// so many in all (the manners of the workers do not see these visits).
+// so many in all.
 type visits struct {
 	room  chan struct{}
 	mu    sync.Mutex
@@ -62,4 +65,25 @@ func (v *visits) enter(ctx context.Context, host string) (leave func(), err erro
 		<-w.turn
 		drop()
 	}, nil
+}
+
+// enter waits for the turn at a host, here and among all who visit it. What is
+// read there is read under the context it returns; leave ends the visit.
+func (t *tools) enter(ctx context.Context, host string) (visiting context.Context, leave func(), err error) {
+	leave, err = t.visits.enter(ctx, host)
+	if err != nil || t.Enter == nil {
+		return ctx, leave, err
+	}
+	visiting, left, err := t.Enter(ctx, host)
+	if err != nil {
+		leave()
+		if ctx.Err() != nil {
+			return nil, nil, errCancelled
+		}
+		if _, rests := errors.AsType[*fetch.RestError](err); rests {
+			return nil, nil, fmt.Errorf("the site was not visited: %w; try again later", err)
+		}
+		return nil, nil, t.ours(ctx, err)
+	}
+	return visiting, func() { left(); leave() }, nil
 }
