@@ -54,6 +54,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	demoRead = 1500 * time.Millisecond
 	code := m.Run()
 	storetest.StopPostgres()
 	os.Exit(code)

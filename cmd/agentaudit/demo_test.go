@@ -15,6 +15,7 @@ import (
 // The demo finds at each of its sites what the site was built to show, and
 // accounts for every line of its list.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "kept")
 	code, out, errs := command(t, "demo", "--keep", dir, "--quiet")
 	if code != 0 || errs != "" {
