@@ -69,6 +69,7 @@ func nextOf(page any, header []string, at *weburl.URL, count int) (step, error) 
 	if to := linkNext(header); to != "" {
 		return s.toLink(to, at)
 	}
+	ended := false // a name for the next page is there, and empty; another may hold it
 	for _, e := range envelopes {
 		v, _ := follow(page, e)
 		members, _ := v.(map[string]any)
@@ -83,7 +84,8 @@ func nextOf(page any, header []string, at *weburl.URL, count int) (step, error) 
 				}
 				switch {
 				case value == "" || value == "0" && m.kind != Cursor:
-					return s, nil // null, "": there is no more
+					ended = true // null, ""
+					continue
 				case m.kind == Link && isNumber(value):
 					s.kind, s.param, s.value = Number, "page", value
 				case m.kind == Link && !strings.ContainsAny(value, "/?"):
@@ -103,7 +105,7 @@ func nextOf(page any, header []string, at *weburl.URL, count int) (step, error) 
 			}
 		}
 	}
-	if hasMore(page) && count > 0 {
+	if !ended && hasMore(page) && count > 0 {
 		s.kind, s.param, s.value = Offset, "offset", strconv.FormatInt(offsetOf(at)+int64(count), 10)
 	}
 	return s, nil
@@ -143,24 +145,47 @@ func (s step) toLink(to string, at *weburl.URL) (step, error) {
 // linkNext is the target of rel=next in Link headers (RFC 8288), "" for none.
 func linkNext(header []string) string {
 	for _, h := range header {
-		for h != "" {
-			open := strings.IndexByte(h, '<')
-			end := strings.IndexByte(h, '>')
-			if open < 0 || end < open {
+		for {
+			_, rest, ok := strings.Cut(h, "<")
+			target, rest, closed := strings.Cut(rest, ">")
+			if !ok || !closed {
 				break
 			}
-			target := h[open+1 : end]
-			rest, after, _ := strings.Cut(h[end+1:], ",")
-			for param := range strings.SplitSeq(rest, ";") {
-				name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && slices.Contains(strings.Fields(strings.ToLower(strings.Trim(value, `" `))), "next") {
-					return target
-				}
+			var params []string
+			if params, h = linkParams(rest); slices.ContainsFunc(params, isNext) {
+				return target
 			}
-			h = after
 		}
 	}
 	return ""
+}
+
+// linkParams splits off the parameters of a link. Commas and semicolons in
+// quoted strings separate nothing; a quote without an end takes all the rest.
+func linkParams(s string) (params []string, rest string) {
+	start, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ';' || c == ',':
+			params = append(params, s[start:i])
+			start = i + 1
+			if c == ',' {
+				return params, s[start:]
+			}
+		}
+	}
+	return append(params, s[start:]), ""
+}
+
+// isNext reports whether a parameter of a link is a rel that holds next.
+func isNext(param string) bool {
+	name, value, _ := strings.Cut(param, "=")
+	return strings.EqualFold(strings.TrimSpace(name), "rel") && slices.Contains(strings.Fields(strings.ToLower(strings.Trim(value, `" `))), "next")
 }
 
 // withParam is an address with a query parameter set.
