@@ -59,6 +59,9 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 			if _, err := dec.Token(); err != nil {
 				return nil, fmt.Errorf("%w (the array has no end)", ErrBaseline)
 			}
+			if _, err := dec.Token(); err != io.EOF {
+				return nil, fmt.Errorf("%w (there is more behind the array; join such files as NDJSON)", ErrBaseline)
+			}
 			return b, nil
 		}
 		for {

@@ -116,6 +116,7 @@ func TestNoBaseline(t *testing.T) {
 		"no JSON":         "batch,entry\n1,2\n",
 		"cut":             `{"target":"https://a.example/agentic.json","outcome":"failed","failing":["js`,
 		"cut array":       `[{"target":"https://a.example/agentic.json","outcome":"failed"}`,
+		"two arrays":      "[]\n" + `[{"target":"https://a.example/agentic.json","outcome":"failed","failing":["json"]}]`,
 		"another object":  `{"hello":"world"}`,
 		"another program": `{"version":"2.1.0","runs":[{"results":[],"tool":{"driver":{"name":"other"}}}]}`,
 		"a wrong type":    `{"target":7}`,
