@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,21 @@ type actionFile struct {
 		Steps []struct {
 			ID, Shell, Run, Uses string
 			Env                  map[string]string
+		}
+	}
+}
+
+// The bash of macOS runners is 3.2, to which an empty array is an unbound
+// variable: with set -u the script would end there.
+func TestActionOnMacOS(t *testing.T) {
+	data, err := os.ReadFile(actionDir + "/audit.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded := regexp.MustCompile(`\$\{\w+\[@\]\+"\$\{\w+\[@\]\}"\}`)
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "#") && strings.Contains(guarded.ReplaceAllString(line, ""), "[@]") {
+			t.Errorf("an array that may be empty stands unguarded: %s", line)
 		}
 	}
 }

@@ -30,9 +30,10 @@ markdown) ending=md ;;
 *) ending=$INPUT_FORMAT ;;
 esac
 
+# bash 3.2 of macOS calls an empty array unbound, hence ${known[@]+…}.
 known=()
 if [ -n "$INPUT_BASELINE" ]; then known=(--baseline "$INPUT_BASELINE"); fi
-judged=("${known[@]}")
+judged=(${known[@]+"${known[@]}"})
 if [ "$INPUT_FAIL_ON" = never ]; then judged=(); fi
 
 AGENTAUDIT_DATA_DIR=$(mktemp -d "$RUNNER_TEMP/agentaudit-data.XXXXXX")
@@ -41,7 +42,7 @@ report=$RUNNER_TEMP/agentaudit-report.$ending
 rm -f "$report"
 
 code=0
-agentaudit run "$source" --name "$source" --fail-on "$INPUT_FAIL_ON" "${judged[@]}" || code=$?
+agentaudit run "$source" --name "$source" --fail-on "$INPUT_FAIL_ON" ${judged[@]+"${judged[@]}"} || code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 case $code in
 0 | 1 | 3) ;;
@@ -49,12 +50,12 @@ case $code in
 esac
 
 case "$INPUT_FORMAT" in
-sarif | junit | markdown) marked=("${known[@]}") ;;
+sarif | junit | markdown) marked=(${known[@]+"${known[@]}"}) ;;
 *) marked=() ;;
 esac
-agentaudit results latest --format "$INPUT_FORMAT" "${marked[@]}" >"$report"
+agentaudit results latest --format "$INPUT_FORMAT" ${marked[@]+"${marked[@]}"} >"$report"
 echo "report=$report" >>"$GITHUB_OUTPUT"
-agentaudit results latest --format markdown "${known[@]}" >>"$GITHUB_STEP_SUMMARY"
+agentaudit results latest --format markdown ${known[@]+"${known[@]}"} >>"$GITHUB_STEP_SUMMARY"
 
 if [ "$code" = 3 ]; then
 	echo "::warning::Some sites gave no definite answer; that is no verdict about them. Audit them again later."
