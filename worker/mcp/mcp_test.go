@@ -215,7 +215,7 @@ func TestWrongArguments(t *testing.T) {
 			{"discover_agentic_site", map[string]any{"url": ""}, "https://shop.example"},
 			{"discover_agentic_site", map[string]any{"url": "nobody.example"}, "does not exist"},
 			{"generate_agentic_profile", map[string]any{"origin": "http://a.example"}, "https"},
-			{"generate_agentic_profile", map[string]any{"origin": "https://a.example", "actionId": "1 2"}, "action"},
+			{"generate_agentic_profile", map[string]any{"origin": "https://a.example", "actionId": "1 2"}, "create-ticket"},
 			{"validate_agentic_profile", map[string]any{"profile": strings.Repeat(" ", 65_537)}, "65537 bytes; the limit is 65536"},
 			{"validate_agentic_profile", map[string]any{"profile": "{}", "openapi": strings.Repeat(" ", 262_145)}, "262145 bytes; the limit is 262144"},
 			{"submit_batch", map[string]any{}, "nothing to audit"},

@@ -81,7 +81,7 @@ type generateOutput struct {
 func (t *tools) generate(ctx context.Context, in generateInput) (*generateOutput, error) {
 	text, err := publication.Starter(in.Origin, in.ActionID, profile.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("%w. Give origin as in https://service.example", err)
+		return nil, fmt.Errorf("%w. Give origin as in https://service.example, and actionId, if at all, as in create-ticket", err)
 	}
 	doc, err := profile.Decode([]byte(text))
 	if err != nil {
