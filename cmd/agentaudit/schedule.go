@@ -78,6 +78,7 @@ func scheduleAddCommand(s streams) *cli.Command {
 			&cli.DurationFlag{Name: "spread", Usage: "let the sites become due evenly over `DURATION`, not all at once"},
 			&cli.StringFlag{Name: "batch", Usage: "audit the sites of `BATCH`"},
 			fromFlag(),
+			writeBackFlag(),
 		}, listFlags()...), append(auditFlags(audit.DiscoverAlways), webhookFlags()...)...),
 		Action: func(c *cli.Context) error {
 			cfg, err := newConfig(c, s)
@@ -118,6 +119,8 @@ func newSchedule(c *cli.Context) (*store.Schedule, error) {
 	switch {
 	case c.IsSet("batch") && (c.NArg() > 1 || c.IsSet("from")):
 		return nil, usagef("give a list or --batch, not both")
+	case c.IsSet("batch") && c.IsSet("write-back"):
+		return nil, usagef("--write-back is for --from: only a directory's own ids say which listing is meant")
 	case !c.IsSet("batch"):
 		if o.List, err = newListOrFromOf(c, c.Args().Tail()); err != nil {
 			return nil, err
@@ -127,7 +130,7 @@ func newSchedule(c *cli.Context) (*store.Schedule, error) {
 		}
 		v.Sources = o.List.SourceNames()
 	}
-	if v.Webhook, err = readWebhook(c, confirmLater); err != nil {
+	if v.Webhook, err = listWebhook(c, &o.List, confirmLater); err != nil {
 		return nil, err
 	}
 	v.Options, err = json.Marshal(o)

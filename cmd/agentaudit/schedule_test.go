@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"agentaudit/audit/report"
 	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
 )
@@ -110,6 +113,44 @@ func TestScheduleOverAnAPI(t *testing.T) {
 	}
 }
 
+// A schedule over a directory's API tells the directory what has changed from
+// one firing to the next.
+func TestScheduleWritesBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	n, connect, hosts := libraries(t, 2)
+	n.Handle("dir.example", pages("a="+hosts[0], "b="+hosts[1]))
+	told := make(chan store.OutcomeChange, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var c store.OutcomeChange
+		if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+			t.Error(err)
+		}
+		told <- c
+	}))
+	t.Cleanup(receiver.Close)
+	t.Setenv("AGENTAUDIT_WRITE_BACK_SECRET", "0123456789abcdef0123")
+	if code, _, errs := command(t, "schedule", "add", "listings", "--from", "https://dir.example/api", "--write-back", receiver.URL, "--confirm-after", "0s",
+		"--discover", "never", "--cron", "@monthly", "--data-dir", dir); code != 0 {
+		t.Fatal(errs)
+	}
+	u := startService(t, connect, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--log-level", "debug")
+	for round := range 2 {
+		if code, _, errs := command(t, "schedule", "run", "listings", "--data-dir", dir); code != 0 {
+			t.Fatal(errs)
+		}
+		u.finished(2)
+		if round == 0 {
+			n.Static(hosts[0], "/agentic.json", 404, nil, "gone")
+		}
+	}
+	if c := <-told; c.ID != "a" || c.Before != report.OutcomeSuccessful || c.Outcome != report.OutcomeFailed {
+		t.Errorf("told: %+v", c)
+	}
+	if code := u.end(); code != exitFine {
+		t.Errorf("serve: exit %d", code)
+	}
+}
+
 func berlin(t *testing.T) *time.Location {
 	t.Helper()
 	l, err := time.LoadLocation("Europe/Berlin")
@@ -125,7 +166,8 @@ func TestScheduleRefusals(t *testing.T) {
 		"add": "needs a name", "add weekly a.example": "--cron", "add weekly --cron @daily": "at least one list",
 		"add weekly - --cron @daily": "standard input", "add weekly a.example --cron daily": "five fields", "add weekly a.example --cron @daily --zone Mars": "time zone",
 		"add weekly a.example --cron @hourly --jitter 2h": "jitter", "add weekly a.example --batch latest --cron @daily": "not both",
-		"add weekly --batch latest --cron @daily": "no batches", "add weekly a.example --cron @daily --discover perhaps": "--discover", "pause": "needs one schedule", "list x": "no arguments",
+		"add weekly --batch latest --write-back https://dir.example/hook --cron @daily": "--from",
+		"add weekly --batch latest --cron @daily":                                       "no batches", "add weekly a.example --cron @daily --discover perhaps": "--discover", "pause": "needs one schedule", "list x": "no arguments",
 	} {
 		if code, _, errs := command(t, append([]string{"schedule"}, append(strings.Fields(args), "--data-dir", dir)...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("schedule %s: exit %d, %s; want %q", args, code, errs, want)

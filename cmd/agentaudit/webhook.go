@@ -12,6 +12,7 @@ import (
 
 	"agentaudit/fetch/weburl"
 	"agentaudit/store"
+	"agentaudit/worker/producer"
 	"agentaudit/worker/writeback"
 )
 
@@ -115,16 +116,20 @@ func readLinks(flag, s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// setWebhook reads where the end of a batch is told into a runner. Changed
-// outcomes of a listing are confirmed before they are written back, too.
+// setWebhook reads where the end of a batch is told into a runner.
 func (r *runner) setWebhook(c *cli.Context, confirm time.Duration) (err error) {
-	if r.webhook, err = readWebhook(c, confirm); err != nil {
-		return err
+	r.webhook, err = listWebhook(c, &r.list, confirm)
+	return err
+}
+
+// listWebhook reads where the ends of the batches of a list are told. Changed
+// outcomes of a listing are confirmed before they are written back, too.
+func listWebhook(c *cli.Context, l *producer.List, confirm time.Duration) (*store.Webhook, error) {
+	w, err := readWebhook(c, confirm)
+	if err == nil && w == nil && l.WriteBack != "" {
+		w = &store.Webhook{ConfirmAfter: confirmAfter(c, confirm)}
 	}
-	if r.webhook == nil && r.list.WriteBack != "" {
-		r.webhook = &store.Webhook{ConfirmAfter: confirmAfter(c, confirm)}
-	}
-	return nil
+	return w, err
 }
 
 // confirms reports whether a batch may be open again after its end, until its

@@ -271,7 +271,7 @@ func (s *Scheduler) listing(ctx context.Context, l producer.List, id store.Batch
 		err = errors.New("this process reads no listing APIs")
 	}
 	if err == nil {
-		_, err = listing.Fill(ctx, s.c.Store, id, listing.Config{Source: source, Client: s.c.Client, Read: l.Read})
+		_, err = listing.Fill(ctx, s.c.Store, id, listing.Config{Source: source, Client: s.c.Client, Read: l.Read, WriteBack: l.WriteBack})
 	}
 	_, page := errors.AsType[*listing.PageError](err)
 	_, shape := errors.AsType[*listing.ShapeError](err)
