@@ -173,7 +173,9 @@ func remoteAddress(r *http.Request) string {
 	if err != nil || !addr.IsLoopback() {
 		return host
 	}
-	list := strings.Split(r.Header.Get("X-Forwarded-For"), ",")
+	// Some proxies (HAProxy) add a line of their own behind those of the client:
+	// all lines are one list (RFC 9110, section 5.3).
+	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	if far, err := netip.ParseAddr(strings.TrimSpace(list[len(list)-1])); err == nil {
 		return far.String()
 	}

@@ -350,12 +350,13 @@ func TestRemoteAddress(t *testing.T) {
 		{"203.0.113.9:1", "198.51.100.1", "203.0.113.9"}, // it is no proxy of ours
 		{"127.0.0.1:1", "", "127.0.0.1"},
 		{"127.0.0.1:1", "10.0.0.1, 198.51.100.1", "198.51.100.1"},
+		{"127.0.0.1:1", "10.0.0.1\n198.51.100.1", "198.51.100.1"}, // lines of the client and of the proxy
 		{"[::1]:1", "nonsense", "::1"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.remote
 		if c.forwarded != "" {
-			r.Header.Set("X-Forwarded-For", c.forwarded)
+			r.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "\n")
 		}
 		if got := remoteAddress(r); got != c.want {
 			t.Errorf("%+v: %s", c, got)
