@@ -145,7 +145,8 @@ func broken(rule Rule, input, format string, args ...any) *RuleError {
 	const most = 200
 	if len(input) > most {
 		cut := most
-		for !utf8.RuneStart(input[cut]) {
+		// Not further back than a character is long: this may be no UTF-8.
+		for cut > most-utf8.UTFMax && !utf8.RuneStart(input[cut]) {
 			cut--
 		}
 		input = input[:cut] + "…"

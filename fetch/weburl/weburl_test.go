@@ -97,7 +97,7 @@ func TestAddressAfterResolving(t *testing.T) {
 }
 
 func FuzzParseTarget(f *testing.F) {
-	for _, s := range []string{"https://0x7f.1/", "site.example", "//[::1]", "https://a@b:443/?#", "https://xn--a/"} {
+	for _, s := range []string{"https://0x7f.1/", "site.example", "//[::1]", "https://a@b:443/?#", "https://xn--a/", strings.Repeat("\xbe", 300)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
