@@ -38,6 +38,11 @@ func (j *judge) textChecks() {
 		j.noText(r.trouble("agentic.txt", false), r.remedy("agentic.txt", url, false))
 	case !j.s.comparable():
 		j.text.Status = report.TextSkipped
+		if r.isPage() && textindex.PublishedVersion(r.Body) == "" {
+			// A web page at the address is no agentic.txt, whatever its status says.
+			j.object("txt", textLabel, report.Warn, url+" answers with an HTML page instead of agentic.txt", "Put agentic.json right first. "+generate, helpText)
+			return
+		}
 		j.object("txt", textLabel, report.Warn, "agentic.txt is there but could not be compared, because agentic.json beside it is not usable",
 			"Correct agentic.json first; then generate agentic.txt anew from it and publish it at "+url, helpText)
 	default:

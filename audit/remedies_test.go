@@ -315,3 +315,27 @@ func TestTheCommandForAnotherPlace(t *testing.T) {
 		}
 	})
 }
+
+// Where one web page answers at every address, none of the files is said to be
+// there.
+func TestOnePageForEverything(t *testing.T) {
+	bubble(t, func(t *testing.T, n *fakenet.Net) {
+		n.Site(host).Handle(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write([]byte("<!doctype html><title>App</title><div id=root></div>"))
+		}))
+		w := &world{Net: n, site: n.Site(host)}
+		j := w.audit(t, host, "", 1)
+		want := "https://site.example/agentic.txt answers with an HTML page instead of agentic.txt."
+		if got := j.detail("txt"); got != want || j.Result.Report.TextIndex.Status != report.TextSkipped {
+			t.Errorf("%q, status %s", got, j.Result.Report.TextIndex.Status)
+		}
+	})
+	bubble(t, func(t *testing.T, n *fakenet.Net) {
+		w := newWorld(t, n, siteProfile(host), siteOpenAPI)
+		w.site.Static("/agentic.json", 200, fakenet.JSON, "{")
+		if got := w.audit(t, host, "", 1).detail("txt"); got != "agentic.txt is there but could not be compared, because agentic.json beside it is not usable." {
+			t.Errorf("beside a broken agentic.json: %q", got)
+		}
+	})
+}
