@@ -45,7 +45,7 @@ func Parse(raw string) (*URL, error) {
 	if err != nil {
 		return nil, broken(RuleSyntax, raw, "this is not a URL")
 	}
-	return &URL{u, u.Href(false)}, nil
+	return written(u, raw)
 }
 
 // Resolve reads a reference as it stands in a document served at u.
@@ -57,7 +57,17 @@ func (u *URL) Resolve(ref string) (*URL, error) {
 	if err != nil {
 		return nil, broken(RuleSyntax, ref, "this is not a URL")
 	}
-	return &URL{r, r.Href(false)}, nil
+	return written(r, ref)
+}
+
+// written is a URL with its serialised form, which can be longer than what it
+// was read from: it is bounded too, so that it can be read again.
+func written(u *whatwg.Url, raw string) (*URL, error) {
+	href := u.Href(false)
+	if len(href) > maxInput {
+		return nil, broken(RuleTooLong, raw, "the URL is longer than %d bytes, as it is written out", maxInput)
+	}
+	return &URL{u, href}, nil
 }
 
 // String is the serialised URL (WHATWG href).

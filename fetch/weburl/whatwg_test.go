@@ -204,7 +204,7 @@ func TestMessagesStayShortAndWhole(t *testing.T) {
 }
 
 func FuzzResolve(f *testing.F) {
-	for _, s := range []string{"../a", "//b", `\\c`, "https:d", "?", "#", "//[::1]:443/", "\t/\n"} {
+	for _, s := range []string{"../a", "//b", `\\c`, "https:d", "?", "#", "//[::1]:443/", "\t/\n", strings.Repeat("\xe2", 3000)} {
 		f.Add(s)
 	}
 	base, err := Parse("https://site.example/a/b?c")
