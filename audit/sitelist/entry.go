@@ -80,7 +80,37 @@ func readURL(s string, parse func(string) (*weburl.URL, error)) (*weburl.URL, er
 		// The text stands beside the reason; it need not be said twice.
 		return nil, errors.New(rule.Message)
 	}
-	return u, err
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMeant(u); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// checkMeant refuses URLs that the standard allows and no list means.
+func checkMeant(u *weburl.URL) error {
+	if _, ok := u.IP(); !ok {
+		// Names on the web have letters, digits and hyphens (RFC 1123, section
+		// 2.1; underscores are met, too). The standard takes all kinds of other
+		// characters, so that a record of CSV or a quoted URL would become a
+		// host that is reported as missing.
+		if i := strings.IndexFunc(u.Hostname(), func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
+		}); i >= 0 {
+			return fmt.Errorf("its host would have the character %q, which no host name on the web has", u.Hostname()[i])
+		}
+		// A word, or a scheme that the standard does not know for one. localhost is
+		// a name (RFC 6761, section 6.3), and its audit says what is wrong with it.
+		if !strings.Contains(u.Hostname(), ".") && u.Hostname() != "localhost" {
+			return fmt.Errorf("its host would be %q, which has no dot", cut(u.Hostname(), 80))
+		}
+	}
+	if password.MatchString(u.Path()) {
+		return errors.New("a user name and a password stand within the URL; remove them")
+	}
+	return nil
 }
 
 // template is a placeholder that somebody forgot to fill: {x}, ${x}, {{x}},
@@ -124,6 +154,7 @@ func (l *Line) tidy() {
 		l.Text = safe
 		l.Notes = append(l.Notes, "the password in the URL was not kept")
 	}
+	l.Reject = withoutPassword(l.Reject) // it may quote the text
 	l.bound("text", &l.Text)
 	l.bound("id", &l.ID)
 	l.bound("label", &l.Label)
@@ -167,8 +198,9 @@ func withoutPassword(s string) string {
 	return password.ReplaceAllString(s, "$1:***@")
 }
 
-// password is a user with a password before a host, with or without a scheme.
-var password = regexp.MustCompile(`((?:^|//|\s)[^\s:/\\?#@]*):[^\s/\\?#]*@`)
+// password is a user with a password before a host, wherever it stands: behind
+// quotation marks, a broken scheme or none.
+var password = regexp.MustCompile(`([^\s:/\\?#@]*):[^\s/\\?#]*@`)
 
 // splitTags reads tags in one text: divided by commas, semicolons or bars.
 func splitTags(s string) []string {

@@ -19,6 +19,8 @@ import (
 type input struct {
 	name string
 	r    *bufio.Reader
+	// maxLines bounds the lines, 0 for no bound.
+	maxLines int64
 }
 
 // bufferSize is what is looked at to tell the form of a list.
@@ -26,7 +28,7 @@ const bufferSize = 64 << 10
 
 // open decompresses and decodes a source.
 func open(ctx context.Context, src Source) (*input, error) {
-	in := &input{name: src.Name, r: bufio.NewReaderSize(contextReader{ctx, src.Reader}, bufferSize)}
+	in := &input{name: src.Name, maxLines: src.MaxLines, r: bufio.NewReaderSize(contextReader{ctx, src.Reader}, bufferSize)}
 	head, err := in.peek(4)
 	if err != nil {
 		return nil, err
@@ -37,6 +39,9 @@ func open(ctx context.Context, src Source) (*input, error) {
 			return nil, in.readError(0, 0, err)
 		}
 		in.r = bufio.NewReaderSize(unpacked, bufferSize)
+		if src.MaxBytes > 0 {
+			in.r = bufio.NewReaderSize(&boundedReader{unpacked, src.MaxBytes, src.MaxBytes}, bufferSize)
+		}
 		in.name = strings.TrimSuffix(in.name, ".gz")
 		if head, err = in.peek(4); err != nil {
 			return nil, err
@@ -84,12 +89,33 @@ func (in *input) readError(line, offset int64, err error) error {
 		return err
 	case errors.As(err, &known):
 		return err
+	case errors.Is(err, ErrTooLong):
+		return in.fail(line, offset, err, "%v", err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return in.fail(line, offset, err, "the compressed data ends too early: the file was cut off, so the list is not complete; get it again")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
 		return in.fail(line, offset, err, "the compressed data is damaged; get the file again")
 	}
 	return in.fail(line, offset, err, "the list could not be read on: %v", err)
+}
+
+// boundedReader fails behind the bytes that are left, unlike io.LimitedReader,
+// which ends as if there were no more.
+type boundedReader struct {
+	r          io.Reader
+	most, left int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, fmt.Errorf("%w: it has more than %d bytes when it is unpacked", ErrTooLong, b.most)
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
+	if b.left -= int64(n); b.left < 0 {
+		n--
+		err = nil // the next call tells
+	}
+	return n, err
 }
 
 // contextReader ends a read with the context.
@@ -135,10 +161,22 @@ func (in *input) detect(opt Options) (Format, error) {
 		return FormatCSV, nil
 	case looksLikeHeader(first, opt):
 		return FormatCSV, nil
-	case first[0] == '"':
+	case first[0] == '"' && !quotedCell(first):
 		return FormatNDJSON, nil
 	}
 	return FormatText, nil
+}
+
+// quotedCell reports whether a line begins with a quoted cell of CSV: behind it
+// a separator stands, and no value of JSON ends there.
+func quotedCell(line []byte) bool {
+	for _, comma := range []byte{',', ';', '\t'} {
+		var p csvParser
+		if !p.add(string(line), comma) && p.broken == "" && len(p.cells) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // firstLine is the first line that is not blank, without outer blanks.

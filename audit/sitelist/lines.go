@@ -27,6 +27,14 @@ func newLineReader(in *input, max int) *lineReader {
 // The error is io.EOF at the end; after any other error the line that it cut
 // off is not given, since half a URL is another URL.
 func (l *lineReader) next() (line []byte, long bool, err error) {
+	line, long, err = l.read()
+	if err == nil && l.in.maxLines > 0 && l.number > l.in.maxLines {
+		return nil, false, l.in.fail(l.number, 0, ErrTooLong, "the list has more than %d lines, blank ones included", l.in.maxLines)
+	}
+	return line, long, err
+}
+
+func (l *lineReader) read() (line []byte, long bool, err error) {
 	scanned := l.start
 	var kept []byte
 	for {

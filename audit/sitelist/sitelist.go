@@ -59,7 +59,15 @@ type Source struct {
 	// relative to the index and slash-separated. Where Open is nil, what an
 	// index names is rejected.
 	Open func(name string) (io.ReadCloser, error)
+	// MaxBytes bounds the list in bytes, after it was unpacked, and MaxLines its
+	// lines, blank ones included; 0 is no bound. A list that is longer ends with
+	// an [Error] that wraps [ErrTooLong]: what came over the network can be a
+	// thousand times as large when it is unpacked.
+	MaxBytes, MaxLines int64
 }
+
+// ErrTooLong says that a list is longer than its [Source] may be.
+var ErrTooLong = errors.New("the list is too long")
 
 // OpenFile opens a list that is a file, with the files beside it that a
 // sitemap index may name (symbolic links do not lead out of its folder).
@@ -90,16 +98,19 @@ func (c closers) Close() error {
 // names compare without case and outer blanks. They name columns of CSV and
 // members of JSON objects alike.
 type Options struct {
-	Format Format
+	Format Format `json:"format,omitempty"`
 	// Column has the site. By default it is the first of url, website, site,
 	// homepage, domain, origin, link.
-	Column string
+	Column string `json:"column,omitempty"`
 	// Pointer is the JSON Pointer (RFC 6901) of the list in a JSON document.
-	Pointer string
+	Pointer string `json:"pointer,omitempty"`
 	// IDColumn has the listing's own id (default id, slug), LabelColumn its
 	// name (default label, name, title), TagColumn its tags (default tags,
 	// tag), ReadmeColumn its README URL (default readmeUrl, readme_url, readme).
-	IDColumn, LabelColumn, TagColumn, ReadmeColumn string
+	IDColumn     string `json:"idColumn,omitempty"`
+	LabelColumn  string `json:"labelColumn,omitempty"`
+	TagColumn    string `json:"tagColumn,omitempty"`
+	ReadmeColumn string `json:"readmeColumn,omitempty"`
 }
 
 // Line is one line of a list, accepted or rejected.
@@ -196,14 +207,15 @@ func readList(ctx context.Context, src Source, opt Options, to sink) error {
 		return err
 	}
 	format := opt.Format
-	if format == FormatAuto {
+	guessed := format == FormatAuto
+	if guessed {
 		if format, err = in.detect(opt); err != nil {
 			return err
 		}
 	}
 	switch format {
 	case FormatText:
-		return readText(in, to)
+		return readText(in, guessed, to)
 	case FormatCSV:
 		return readCSV(in, opt, to)
 	case FormatNDJSON:

@@ -94,6 +94,25 @@ func TestText(t *testing.T) {
 		{"bytes that are not UTF-8", "-", "f\xe4hre.example\nfähre.example\n", Options{},
 			"1 \"f\ufffdhre.example\" ! the site is not usable: it has bytes that are not UTF-8; save the list as UTF-8 (bytes of the text that are not UTF-8 were replaced)\n2 xn--fhre-loa.example||||\n"},
 		{"a byte order mark", "-", "\ufeffa.example\n", Options{}, "1 a.example||||\n"},
+		{"CSV without a header", "-", "stale.example,9,y\n\"https://anna:hunter2@a.example/\",7,cred\nhttps://b.example/;8;x\nc.example\t9\ty\nhttps://d.example/ nine\ne.example # fine, it is\n", Options{},
+			"1 \"stale.example,9,y\" ! " + rejectCells + "\n2 \"\\\"https://anna:***@a.example/\\\",7,cred\" ! " + rejectCells + " (the password in the URL was not kept)\n" +
+				"3 \"https://b.example/;8;x\" ! " + rejectCells + "\n4 \"c.example\\t9\\ty\" ! " + rejectCells + "\n5 \"https://d.example/ nine\" ! " + rejectCells + "\n6 e.example||||\n"},
+		{"CSV without a header, quoted from the first line on", "-", "\"a.example\",7\n\"b.example\",8\n", Options{},
+			"1 \"\\\"a.example\\\",7\" ! " + rejectCells + "\n2 \"\\\"b.example\\\",8\" ! " + rejectCells + "\n"},
+		{"commas in what is said to be plain text", "-", "https://a.example/x,y\nb.example,7\n\"c.example\"\nd_d.example\n[2606:4700::1111]\n", Options{Format: FormatText},
+			"1 a.example/x,y||||\n2 \"b.example,7\" ! the site is not usable: its host would have the character ',', which no host name on the web has\n" +
+				"3 \"\\\"c.example\\\"\" ! the site is not usable: its host would have the character '\"', which no host name on the web has\n4 d_d.example||||\n5 [2606:4700::1111]||||\n"},
+		{"passwords within a path", "-", "https://a.example/https://anna:hunter2@b.example/x\n", Options{},
+			"1 \"https://a.example/https://anna:***@b.example/x\" ! the site is not usable: a user name and a password stand within the URL; remove them (the password in the URL was not kept)\n"},
+		{"passwords behind what is no scheme", "-", "(https://anna:hunter2@a.example/)\n-https://anna:hunter2@a.example/\nhttps:/anna:hunter2@a.example/\nhttps:\\\\anna:hunter2@a.example/\n<https://anna:hunter2@a.example/>\n\u201chttps://anna:hunter2@a.example/\u201d\n", Options{Format: FormatText},
+			"1 \"(https://anna:***@a.example/)\" ! the site is not usable: its host would have the character '(', which no host name on the web has (the password in the URL was not kept)\n" +
+				"2 \"-https://anna:***@a.example/\" ! the site is not usable: its host would be \"-https\", which has no dot (the password in the URL was not kept)\n" +
+				"3 \"https:/anna:***@a.example/\" ! the site is not usable: its host would be \"https\", which has no dot (the password in the URL was not kept)\n" +
+				"4 \"https:\\\\\\\\anna:***@a.example/\" ! the site is not usable: its host would be \"https\", which has no dot (the password in the URL was not kept)\n" +
+				"5 \"<https://anna:***@a.example/>\" ! the site is not usable: it has an unfilled template, <https://anna:***@a.example/> (the password in the URL was not kept)\n" +
+				"6 \"\u201chttps://anna:***@a.example/\u201d\" ! the site is not usable: its host would be \"xn--https-hw3b\", which has no dot (the password in the URL was not kept)\n"},
+		{"passwords in a path", "-", "https://a.example/anna:hunter2@b.example/\n", Options{},
+			"1 \"https://a.example/anna:***@b.example/\" ! the site is not usable: a user name and a password stand within the URL; remove them (the password in the URL was not kept)\n"},
 		{"nothing", "-", "", Options{}, ""},
 		{"nothing but blanks", "-", " \n\t\r\n", Options{}, ""},
 	})
@@ -203,8 +222,8 @@ func TestJSON(t *testing.T) {
 
 func TestNDJSON(t *testing.T) {
 	run(t, []listCase{
-		{"known by its content", "-", "{\"url\":\"a.example\"}\n\n{\"url\":\"b\\\"}\"}\r\n\"c.example\"\n", Options{},
-			"1 a.example||||\n3 b\"}||||\n4 c.example||||\n"},
+		{"known by its content", "-", "{\"url\":\"a.example\"}\n\n{\"url\":\"b.example/\\\"}\"}\r\n\"c.example\"\n", Options{},
+			"1 a.example||||\n3 b.example/%22%7D||||\n4 c.example||||\n"},
 		{"known by its name", "l.ndjson", `{"url":"a.example"}`, Options{}, "1 a.example||||\n"},
 		{"texts", "-", "\"a.example\"\n\"b.example\"\n", Options{}, "1 a.example||||\n2 b.example||||\n"},
 		{"broken lines", "-", "{\"url\":\"a.example\"}\n{\"url\":\n{\"url\":\"b.example\"} x\n{\"url\":\"c.example\"}\n[]\n", Options{},
@@ -355,6 +374,38 @@ func TestStopping(t *testing.T) {
 		}
 		if n != 1 {
 			t.Errorf("%q: %d lines", text, n)
+		}
+	}
+}
+
+// What came over the network is bounded behind its compression, too.
+func TestListsThatAreLongerThanTheyMayBe(t *testing.T) {
+	packed := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		about, text, want string
+		bytes, lines      int64
+	}{
+		{"blank lines", strings.Repeat("\n", 101), "error l, line 101: the list has more than 100 lines, blank ones included\n", 0, 100},
+		{"as many as may be", "a.example" + strings.Repeat("\n", 100), "1 a.example||||\n", 0, 100},
+		{"unpacked", packed(strings.Repeat("\n", 101)), "error l, line 101 (byte 100): the list is too long: it has more than 100 bytes when it is unpacked\n", 100, 0},
+		{"unpacked, as large as may be", packed(strings.Repeat("\n", 91) + "a.example"), "92 a.example||||\n", 100, 0},
+		{"unpacked JSON", packed("[" + strings.Repeat(" ", 1<<20) + `"a.example"]`), "error l, line 1 (byte 1000000): the list is too long: it has more than 1000000 bytes when it is unpacked\n", 1e6, 0},
+	} {
+		src := Source{Name: "l", Reader: strings.NewReader(c.text), MaxBytes: c.bytes, MaxLines: c.lines}
+		if got := showSource(t, src, Options{}); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.about, got, c.want)
+		}
+		for _, err := range Read(t.Context(), Source{Name: "l", Reader: strings.NewReader(c.text), MaxBytes: c.bytes, MaxLines: c.lines}, Options{}) {
+			if err != nil && !errors.Is(err, ErrTooLong) {
+				t.Errorf("%s: %v does not say that it is too long", c.about, err)
+			}
 		}
 	}
 }
