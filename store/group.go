@@ -109,14 +109,22 @@ func (g *grouper) loop() {
 		case <-g.stop:
 			return
 		}
-		wait := time.Until(last.Add(g.s.o.GroupEvery))
-		if g.held.Load() < fewHeld {
-			wait = 0
-		}
+		wait := time.Until(last.Add(g.every()))
 		group = g.gather(group, wait)
 		last = time.Now()
 		g.commit(group)
 	}
+}
+
+// every is how long after the last transaction the next one begins: the more
+// claims are open the longer, for the more writes come meanwhile, and the less it
+// matters to each that it waits.
+func (g *grouper) every() time.Duration {
+	held := g.held.Load()
+	if held < fewHeld {
+		return 0
+	}
+	return min(g.s.o.GroupEvery*time.Duration(held)/64, g.s.o.GroupEvery)
 }
 
 // gather adds what comes within wait, or is there already.

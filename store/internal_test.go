@@ -403,3 +403,14 @@ func TestGroupsFormUnderLoad(t *testing.T) {
 		t.Fatalf("100 writes at once took %d transactions", len(seen))
 	}
 }
+
+// The more claims are open the longer a group is waited for.
+func TestGroupEvery(t *testing.T) {
+	g := &grouper{s: &Store{o: Options{GroupEvery: 64 * time.Millisecond}}}
+	for held, want := range map[int64]time.Duration{0: 0, 7: 0, 8: 8 * time.Millisecond, 32: 32 * time.Millisecond, 64: 64 * time.Millisecond, 500: 64 * time.Millisecond} {
+		g.held.Store(held)
+		if got := g.every(); got != want {
+			t.Errorf("%d open claims: %v, want %v", held, got, want)
+		}
+	}
+}

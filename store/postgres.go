@@ -26,8 +26,9 @@ const (
 )
 
 // openPostgres opens the pools: one that only reads, one for the small writes
-// of workers, and one for what takes minutes.
-func (s *Store) openPostgres(ctx context.Context, source string) error {
+// of workers, and one for what takes minutes. serverTime makes the server's clock
+// the store's.
+func (s *Store) openPostgres(ctx context.Context, source string, serverTime bool) error {
 	config, err := pgx.ParseConfig(source)
 	if err != nil {
 		return fmt.Errorf("the URL cannot be used: %w", err) // pgx shows no password
@@ -45,6 +46,12 @@ func (s *Store) openPostgres(ctx context.Context, source string) error {
 		// A page is read in milliseconds; more processes take longer to start.
 		p["max_parallel_workers_per_gather"] = "0"
 	})
+	if serverTime {
+		if s.clock, err = startClock(ctx, s.read, s.o.Log); err != nil {
+			return err
+		}
+		s.o.Now = s.clock.now
+	}
 	if s.o.Access != ReadOnly {
 		s.write = pool(config, s.o.Patience, 6, func(p map[string]string) {
 			// Small writes find their rows by keys. Before the first ANALYZE of a new

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"agentaudit/store"
 	"agentaudit/store/storetest"
@@ -34,6 +35,33 @@ func TestPostgresThatIsAway(t *testing.T) {
 	wantErr(t, err, store.ErrUnavailable)
 	if !strings.Contains(err.Error(), "127.0.0.1:1/db") {
 		t.Errorf("it does not say where: %v", err)
+	}
+}
+
+// All processes reckon by the clock of the server, not by that of their machine.
+func TestPostgresClock(t *testing.T) {
+	url := storetest.Postgres(t)
+	s := storetest.Open(t, url, store.Options{})
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	server := func() (at time.Time) {
+		if err := db.QueryRowContext(t.Context(), `SELECT clock_timestamp()`).Scan(&at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	// An answer that takes long sets the clock by half of that at most.
+	const unsure = 10 * time.Second
+	before, got, after := server(), s.Now(), server()
+	if got.Before(before.Add(-unsure)) || got.After(after.Add(unsure)) {
+		t.Fatalf("between %v and %v by the server it is %v", before, after, got)
+	}
+	given := storetest.NewClock()
+	if other := storetest.Open(t, url, store.Options{Now: given.Now}); !other.Now().Equal(given.Now()) {
+		t.Fatalf("with a clock of its own it is %v", other.Now())
 	}
 }
 
