@@ -216,47 +216,6 @@ func (s *Store) Forgotten(ctx context.Context, class Class, before time.Time, li
 	return due, nil
 }
 
-// Load counts runs on their way.
-type Load struct {
-	// Enqueued counts runs handed to the queue and not claimed, by class.
-	Enqueued map[Class]int64
-	Running  int64
-	// NextDue is when the next waiting run of an open batch is due, zero if
-	// none waits.
-	NextDue time.Time
-	// Open counts batches that have runs without a final result.
-	Open int
-}
-
-// Load reads the numbers of runs on their way. They are bounded by the depth
-// of the queue, and so is the cost.
-func (s *Store) Load(ctx context.Context) (Load, error) {
-	l := Load{Enqueued: map[Class]int64{}}
-	type row struct {
-		class             Class
-		enqueued, running int64
-		next              sql.NullInt64
-	}
-	rows, err := collect(ctx, s.read, `SELECT b.class,
-		(SELECT count(*) FROM runs r WHERE r.batch = b.id AND r.state = 'enqueued'),
-		(SELECT count(*) FROM runs r WHERE r.batch = b.id AND r.state = 'running'),
-		(SELECT min(due_at) FROM runs r WHERE r.batch = b.id AND r.state = 'waiting' AND b.state IN ('queued', 'running'))
-		FROM batches b WHERE b.open_runs > 0`, nil,
-		func(r *sql.Rows, v *row) error { return r.Scan(&v.class, &v.enqueued, &v.running, &v.next) })
-	if err != nil {
-		return l, fmt.Errorf("count runs on their way: %w", err)
-	}
-	l.Open = len(rows)
-	for _, r := range rows {
-		l.Enqueued[r.class] += r.enqueued
-		l.Running += r.running
-		if next := instant(r.next.Int64); r.next.Valid && (l.NextDue.IsZero() || next.Before(l.NextDue)) {
-			l.NextDue = next
-		}
-	}
-	return l, nil
-}
-
 // RenewLeases prolongs the leases of claims, and returns how many of them still
 // hold. A run that its worker no longer knows is not prolonged.
 func (s *Store) RenewLeases(ctx context.Context, claims []*Claim, lease time.Duration) (int64, error) {

@@ -33,6 +33,8 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"ClaimRefusals", testClaimRefusals},
 		{"LateWriterWritesNothing", testLateWriter},
 		{"RetryKeeps", testRetryKeeps},
+		{"Pulse", testPulse},
+		{"Backlog", testBacklog},
 		{"Release", testRelease},
 		{"Leases", testLeases},
 		{"ResetRunning", testResetRunning},
