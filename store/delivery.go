@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"agentaudit/audit/report"
 )
@@ -47,35 +47,20 @@ type Delivery struct {
 	EndedAt   time.Time `json:"endedAt,omitzero"`
 }
 
-// Receiver is where the message goes, without what may be secret in the address
-// ([PlainAddress], and of a webhook all but the host).
-func (d *Delivery) Receiver() string {
-	u, err := url.Parse(d.URL)
-	if err == nil && d.Event != EventListing && u.Host != "" && strings.Trim(u.Path, "/") != "" {
-		return u.Scheme + "://" + u.Host + "/…"
+// Origin is the receiver, scheme, host and port, as they stand in URL.
+func (d Delivery) Origin() string {
+	scheme, rest, _ := strings.Cut(d.URL, "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
 	}
-	return PlainAddress(d.URL)
-}
-
-// PlainAddress leaves out of an address what may be secret: the user, and what
-// stands behind the path.
-func PlainAddress(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "an address that cannot be read"
-	}
-	secret := u.User != nil || u.RawQuery != ""
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	if secret {
-		return u.String() + " …"
-	}
-	return u.String()
+	return scheme + "://" + rest
 }
 
 // OutcomeChange is the body of a delivery: what is told of a listing.
 type OutcomeChange struct {
 	Event string `json:"event"` // always [EventListing]
-	// ID is the listing's own id, Source the address of the listing.
+	// ID is the listing's own id, Source the address of the listing without what
+	// may be secret in it ([PlainAddress]).
 	ID     string  `json:"id"`
 	Label  string  `json:"label"`
 	Source string  `json:"source"`
@@ -186,7 +171,7 @@ func (p *planner) tell(row *outcomeRow) (bool, error) {
 	if err != nil || !known {
 		return false, err
 	}
-	c.Event, c.Source, c.Batch, c.CheckedAt = EventListing, p.source, batchID(p.batch), time.UnixMilli(row.finished).UTC()
+	c.Event, c.Source, c.Batch, c.CheckedAt = EventListing, PlainSource(p.source), batchID(p.batch), time.UnixMilli(row.finished).UTC()
 	err = p.s.insertDelivery(p.ctx, p.tx, &Delivery{Batch: c.Batch, Event: c.Event, Ref: c.ID, URL: p.url}, c)
 	return err == nil, err
 }
@@ -218,15 +203,24 @@ func scanDelivery(r *sql.Rows, v *Delivery) error {
 }
 
 // TakeDeliveries takes up to limit deliveries that are due for an attempt: those
-// about batches, or those about listings. Others take them again when the lease
-// has ended without [Store.EndDelivery].
-func (s *Store) TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration) ([]Delivery, error) {
+// about batches, or those about listings, and none to the receivers ([Delivery.Origin])
+// in except. Others take them again when the lease has ended without
+// [Store.EndDelivery].
+func (s *Store) TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration, except ...string) ([]Delivery, error) {
 	var taken []Delivery
+	var others strings.Builder
+	var origins []any
+	for _, o := range except {
+		// The origin is what stands before the path.
+		n := 4 + len(origins)
+		fmt.Fprintf(&others, ` AND NOT (substr(url, 1, $%d) = $%d AND substr(url, $%d + 1, 1) IN ('', '/', '?', '#'))`, n, n+1, n)
+		origins = append(origins, utf8.RuneCountInString(o), o)
+	}
 	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		taken = nil
 		now := s.now()
-		due, err := collect(ctx, tx, `SELECT `+deliveryColumns+` FROM deliveries WHERE state = 'due' AND due_at <= $1 AND (event = '`+EventListing+`') <> $3 ORDER BY due_at, id LIMIT $2`,
-			[]any{now, limit, batches}, scanDelivery)
+		due, err := collect(ctx, tx, `SELECT `+deliveryColumns+` FROM deliveries WHERE state = 'due' AND due_at <= $1 AND (event = '`+EventListing+`') <> $3`+others.String()+` ORDER BY due_at, id LIMIT $2`,
+			append([]any{now, limit, batches}, origins...), scanDelivery)
 		if err != nil {
 			return err
 		}

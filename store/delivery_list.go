@@ -10,6 +10,8 @@ import (
 type DeliveryFilter struct {
 	State DeliveryState
 	Batch BatchID
+	// Event is what they are about ([EventListing] and so on).
+	Event string
 }
 
 // FindDeliveries lists up to limit deliveries that pass a filter, newest first,
@@ -34,6 +36,9 @@ func (s *Store) FindDeliveries(ctx context.Context, f DeliveryFilter, before int
 	}
 	if f.State != "" {
 		and("state =", string(f.State))
+	}
+	if f.Event != "" {
+		and("event =", f.Event)
 	}
 	return collect(ctx, s.read, `SELECT `+deliveryColumns+` FROM deliveries WHERE `+strings.Join(where, " AND ")+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)+1),
 		append(args, limit), scanDelivery)

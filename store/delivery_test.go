@@ -52,7 +52,12 @@ func testDeliveries(t *testing.T, open opener) {
 	if batch(report.OutcomeSuccessful); plan() != 1 || plan() != 0 {
 		t.Error("want one change, told once")
 	}
-	first := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute))
+	for _, own := range []string{"https://dir.example", "https://other.example"} {
+		if got := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute, "https://dir.exam", "https://dir.example", own)); len(got) != 0 {
+			t.Errorf("taken although its receiver is left out: %+v", got)
+		}
+	}
+	first := must[[]store.Delivery](t)(s.TakeDeliveries(t.Context(), false, 10, time.Minute, "https://dir.exam", "https://dir.example:8443", "http://dir.example"))
 	if len(first) != 1 || first[0].Ref != "1" || first[0].Attempts != 1 || first[0].URL != "https://dir.example/hook" {
 		t.Fatalf("%+v", first)
 	}

@@ -38,6 +38,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,7 +67,8 @@ const ShortestSecret = 16
 var Delays = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
 
 // What is taken is sent side by side, so that all of it has ended long before
-// the lease has, however slow a receiver is.
+// the lease has, however slow a receiver is. perTake bounds what a receiver gets
+// at a time.
 const (
 	timeout = 15 * time.Second
 	lease   = time.Minute
@@ -78,7 +80,7 @@ type Store interface {
 	AdoptBatches(ctx context.Context, w store.Webhook, since time.Time) (int64, error)
 	PlanWebhooks(ctx context.Context) (more bool, err error)
 	PlanDeliveries(ctx context.Context) (made int64, more bool, err error)
-	TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration) ([]store.Delivery, error)
+	TakeDeliveries(ctx context.Context, batches bool, limit int, lease time.Duration, except ...string) ([]store.Delivery, error)
 	EndDelivery(ctx context.Context, d store.Delivery, again time.Time) error
 }
 
@@ -107,6 +109,7 @@ type Sender struct {
 	c       Config
 	client  *http.Client
 	started time.Time
+	rests   rests
 }
 
 // New makes a sender. The error says what is missing.
@@ -128,7 +131,7 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{c: c, started: c.Now(), client: &http.Client{
+	return &Sender{c: c, started: c.Now(), rests: rests{all: map[string]rest{}}, client: &http.Client{
 		Timeout:       timeout,
 		Transport:     fetch.NewTransport(c.Private),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -169,35 +172,40 @@ type Counts struct {
 	Batches int64
 }
 
+func (c *Counts) add(n Counts) {
+	c.Sent += n.Sent
+	c.Again += n.Again
+	c.Failed += n.Failed
+	c.Batches += n.Batches
+}
+
 // Once plans what is to be told and makes one attempt at each message that is
 // due. The error is one of the store, or that of an ended ctx.
 func (s *Sender) Once(ctx context.Context) (c Counts, err error) {
-	if s.c.Webhook != nil {
-		if _, err := s.c.Store.AdoptBatches(ctx, *s.c.Webhook, s.started); err != nil {
-			return c, err
-		}
-	}
-	if err := Plan(ctx, s.c.Store); err != nil {
+	if err := s.plan(ctx); err != nil {
 		return c, err
 	}
-	for _, batches := range []bool{true, false} {
-		if len(s.secret(batches)) == 0 {
-			continue
-		}
-		for {
-			due, err := s.c.Store.TakeDeliveries(ctx, batches, perTake, lease)
-			if err != nil {
-				return c, err
-			}
-			if len(due) == 0 {
-				break
-			}
-			if err := s.deliverAll(ctx, due, &c); err != nil {
-				return c, err
-			}
+	var counts [2]Counts
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, batches := range []bool{true, false} {
+		wg.Go(func() { counts[i], errs[i] = s.pass(ctx, batches) })
+	}
+	wg.Wait()
+	for _, n := range counts {
+		c.add(n)
+	}
+	return c, errors.Join(errs[:]...)
+}
+
+// plan finds what is to be told, also of batches that name no receiver.
+func (s *Sender) plan(ctx context.Context) error {
+	if s.c.Webhook != nil {
+		if _, err := s.c.Store.AdoptBatches(ctx, *s.c.Webhook, s.started); err != nil {
+			return err
 		}
 	}
-	return c, nil
+	return Plan(ctx, s.c.Store)
 }
 
 // Plan finds what is to be told, without telling it. The error is one of the
@@ -226,44 +234,62 @@ func (s *Sender) secret(batches bool) []byte {
 	return s.c.Secret
 }
 
-// deliverAll makes an attempt at each of some messages.
+// deliverAll makes an attempt at each of some messages to one receiver, at the
+// same time.
 func (s *Sender) deliverAll(ctx context.Context, due []store.Delivery, c *Counts) error {
-	counts, errs := make([]Counts, len(due)), make([]error, len(due))
+	counts, errs, answers := make([]Counts, len(due)), make([]error, len(due)), make([]bool, len(due))
 	var wg sync.WaitGroup
 	for i, d := range due {
-		wg.Go(func() { errs[i] = s.deliver(ctx, d, &counts[i]) })
+		wg.Go(func() { answers[i], errs[i] = s.deliver(ctx, d, &counts[i]) })
 	}
 	wg.Wait()
 	for _, n := range counts {
-		c.Sent += n.Sent
-		c.Again += n.Again
-		c.Failed += n.Failed
-		c.Batches += n.Batches
+		c.add(n)
+	}
+	if ctx.Err() == nil {
+		s.rests.note(due[0].Origin(), slices.Contains(answers, true), s.c.Now())
 	}
 	return errors.Join(errs...)
 }
 
-// Run sends until ctx ends. Trouble with the store is logged and tried again.
+// Run plans and sends until ctx ends. Trouble with the store is logged and tried
+// again. Planning, messages about batches and those about listings do not wait
+// for each other.
 func (s *Sender) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for _, do := range []func(context.Context) error{
+		s.plan,
+		func(ctx context.Context) error { _, err := s.pass(ctx, true); return err },
+		func(ctx context.Context) error { _, err := s.pass(ctx, false); return err },
+	} {
+		wg.Go(func() { s.every(ctx, do) })
+	}
+	wg.Wait()
+	return nil
+}
+
+// every does something again and again until ctx ends.
+func (s *Sender) every(ctx context.Context, do func(context.Context) error) {
 	tick := time.NewTicker(s.c.Every)
 	defer tick.Stop()
 	for {
-		if _, err := s.Once(ctx); err != nil && ctx.Err() == nil {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
 			s.c.Log.ErrorContext(ctx, "messages could not be sent", "err", err)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
 }
 
-// deliver makes an attempt and keeps what came of it.
-func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) error {
+// deliver makes an attempt and keeps what came of it; answered says that the
+// receiver gave an answer, whatever it was.
+func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) (answered bool, err error) {
 	status, rest, err := s.post(ctx, d)
 	if ctx.Err() != nil {
-		return ctx.Err() // the lease ends, and the attempt is made again
+		return false, ctx.Err() // the lease ends, and the attempt is made again
 	}
 	d.Status, d.Error = status, ""
 	var again time.Time
@@ -284,9 +310,9 @@ func (s *Sender) deliver(ctx context.Context, d store.Delivery, c *Counts) error
 		c.Again++
 	}
 	if err := s.c.Store.EndDelivery(ctx, d, again); err != nil && !errors.Is(err, store.ErrStale) {
-		return err
+		return status != 0, err
 	}
-	return nil
+	return status != 0, nil
 }
 
 // longestRest bounds what a receiver asks for with Retry-After.
