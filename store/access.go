@@ -93,7 +93,8 @@ type Token struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// ExpiresAt is zero for never.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	// UsedAt is the last use, to the hour; zero for never.
+	// UsedAt is the last use, to the hour, and not before CreatedAt; zero for
+	// never.
 	UsedAt time.Time `json:"usedAt,omitzero"`
 }
 
@@ -102,6 +103,9 @@ const sqlToken = `SELECT id, name, scope, created_by, created_at, expires_at, us
 func scanToken(r interface{ Scan(...any) error }, v *Token) error {
 	var created, expires, used int64
 	err := r.Scan(&v.ID, &v.Name, &v.Scope, &v.CreatedBy, &created, &expires, &used)
+	if used > 0 {
+		used = max(used, created) // the hour of its first use may have begun earlier
+	}
 	v.CreatedAt, v.ExpiresAt, v.UsedAt = instant(created), instant(expires), instant(used)
 	return err
 }
@@ -141,7 +145,8 @@ func (s *Store) TokenOf(ctx context.Context, secret string) (*Token, error) {
 		return nil, fmt.Errorf("read a token: %w", explain(err))
 	}
 	// A write for each request would cost more than the request.
-	if hour := now - now%time.Hour.Milliseconds(); s.write != nil && hour > stamp(v.UsedAt) {
+	hour := max(now-now%time.Hour.Milliseconds(), stamp(v.CreatedAt))
+	if s.write != nil && hour > stamp(v.UsedAt) {
 		err := s.inTx(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `UPDATE tokens SET used_at = $1 WHERE id = $2`, hour, v.ID)
 			return err

@@ -92,6 +92,21 @@ func testTokens(t *testing.T, open opener) {
 	if err := s.RevokeToken(t.Context(), later.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("revoked twice: %v", err)
 	}
+	// One that is used in the hour in which it was made was not used before that.
+	third, made, err := s.NewToken(t.Context(), store.Token{Name: "y", Scope: store.ScopeRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{0, time.Second} {
+		clock.Add(after)
+		if got, err := s.TokenOf(t.Context(), third); err != nil || !got.UsedAt.Equal(made.CreatedAt) || got.CreatedAt.Equal(got.CreatedAt.Truncate(time.Hour)) {
+			t.Errorf("made %v, used %+v, %v", made.CreatedAt, got, err)
+		}
+	}
+	used := clock.Add(time.Hour).Truncate(time.Hour)
+	if got, err := s.TokenOf(t.Context(), third); err != nil || !got.UsedAt.Equal(used) {
+		t.Errorf("%+v, %v, want %v", got, err, used)
+	}
 }
 
 func testShares(t *testing.T, open opener) {

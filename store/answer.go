@@ -20,15 +20,16 @@ type Answer struct {
 const (
 	// answerLife is how long answers are kept.
 	answerLife = 24 * time.Hour
-	// answerPatience is how long a request may be under way before it counts
-	// as lost: longer than any intake.
-	answerPatience = 15 * time.Minute
+	// answerPatience is how long after the last sign of life a request counts as
+	// lost ([Store.KeepAnswer]).
+	answerPatience = time.Minute
 )
 
 // BeginAnswer notes that a request with a key is under way, and returns nil; or
 // it returns what such a request was answered before. The error is
-// [ErrConflict] while another one is under way. Answers are forgotten after a
-// day.
+// [ErrConflict] while another one is under way, which is so for a minute unless
+// it is said to last ([Store.KeepAnswer]): a process that was killed holds a key
+// no longer. Answers are forgotten after a day.
 func (s *Store) BeginAnswer(ctx context.Context, key string) (*Answer, error) {
 	hash, now := secretHash(key), s.now()
 	var a *Answer
@@ -61,6 +62,18 @@ func (s *Store) BeginAnswer(ctx context.Context, key string) (*Answer, error) {
 		return nil, fmt.Errorf("look for an earlier answer: %w", err)
 	}
 	return a, nil
+}
+
+// KeepAnswer says that a request that was begun is still under way.
+func (s *Store) KeepAnswer(ctx context.Context, key string) error {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE answers SET created_at = $1 WHERE hash = $2 AND status = 0`, s.now(), secretHash(key))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep a request under way: %w", err)
+	}
+	return nil
 }
 
 // EndAnswer keeps the answer to a request that was begun; nil forgets the

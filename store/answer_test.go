@@ -43,12 +43,25 @@ func testAnswers(t *testing.T, open opener) {
 	if a, err := begin("other"); a != nil || err != nil {
 		t.Fatalf("a request that failed cannot be sent again: %+v, %v", a, err)
 	}
+	// A request that lasts says so.
+	for range 20 {
+		clock.Add(50 * time.Second)
+		if err := s.KeepAnswer(t.Context(), "other"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := begin("other"); err == nil {
+		t.Fatal("a request that lasts was begun again")
+	}
+	if err := s.KeepAnswer(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
 	// Whoever began it is gone.
-	clock.Add(20 * time.Minute)
+	clock.Add(time.Minute)
 	if a, err := begin("other"); a != nil || err != nil {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	clock.Add(24 * time.Hour)
+	clock.Add(24*time.Hour - 20*50*time.Second - time.Minute)
 	if a, err := begin("k"); a != nil || err != nil {
 		t.Fatalf("an answer outlived its day: %+v, %v", a, err)
 	}

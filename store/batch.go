@@ -56,9 +56,13 @@ type Batch struct {
 	Name  string     `json:"name"`
 	State BatchState `json:"state"`
 	// Note says why the batch is in its state, where that needs a word.
-	Note    string          `json:"note"`
-	Class   Class           `json:"class"`
-	Sources []string        `json:"sources"`
+	Note  string `json:"note"`
+	Class Class  `json:"class"`
+	// Sources are the names of the lists as they may be shown ([PlainSource]).
+	// Origin is the same for batches whose sources are the same in full.
+	Sources []string `json:"sources"`
+	Origin  [16]byte `json:"-"`
+	// Options can hold secrets, in the addresses of lists and receivers.
 	Options json.RawMessage `json:"options"`
 	// The zero time stands for "not yet".
 	CreatedAt  time.Time `json:"createdAt"`

@@ -23,7 +23,7 @@ func scanBatch(scan func(...any) error, b *Batch) error {
 	b.ID, b.Options = batchID(id), json.RawMessage(options)
 	b.CreatedAt, b.SealedAt, b.StartedAt, b.FinishedAt = instant(created), instant(sealed), instant(started), instant(finished)
 	b.Sources, err = decodeList(sources)
-	b.Sources = list(b.Sources)
+	b.Sources, b.Origin = list(plainSources(b.Sources)), hashKey(sources)
 	return err
 }
 
@@ -195,6 +195,7 @@ func (s *Store) RejectedLines(ctx context.Context, id BatchID, after int64, limi
 	return all, nil
 }
 
+// sourceName is the name of a list; sources are plain already.
 func sourceName(sources []string, i int) string {
 	if i < 0 || i >= len(sources) {
 		return ""

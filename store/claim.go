@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,8 @@ type Claim struct {
 	Attempt, Lost int
 	// Kept is the definite result of an earlier attempt, nil if there is none.
 	Kept *report.Result
+	// Class is the way of its batch through the queue.
+	Class Class
 	// Options are those of the batch.
 	Options json.RawMessage
 
@@ -39,7 +43,7 @@ type Claim struct {
 
 const (
 	sqlClaimRead = `SELECT r.entry, r.target, r.readme, r.host, r.state, r.due_at, r.attempt, r.token, r.lost, r.kept, r.reopened, r.lease_until,
-		b.state, b.options FROM runs r JOIN batches b ON b.id = r.batch WHERE r.batch = $1 AND r.n = $2`
+		b.state, b.class, b.options FROM runs r JOIN batches b ON b.id = r.batch WHERE r.batch = $1 AND r.n = $2`
 	// What was read must still hold: another may claim the run at the same time.
 	sqlClaim = `UPDATE runs SET state = 'running', token = $1, lost = $2, worker = $3, lease_until = $4
 		WHERE batch = $5 AND n = $6 AND token = $7 AND state = $8`
@@ -95,7 +99,7 @@ func (op *claiming) read(t *groupTx) error {
 		c := &Claim{Run: op.id, Worker: op.worker, batch: op.batch, n: op.n}
 		op.c = c
 		return scan(&c.entry, &c.Target, &c.Readme, &c.Host, &op.state, &op.due, &c.Attempt, &c.token, &c.Lost,
-			&op.kept, &c.reopened, &op.leaseUntil, &op.batchState, &op.options)
+			&op.kept, &c.reopened, &op.leaseUntil, &op.batchState, &c.Class, &op.options)
 	}, op.batch, op.n)
 }
 
@@ -144,6 +148,29 @@ func (op *claiming) answer() error {
 		return stale(op.id, "another worker was faster")
 	}
 	return nil
+}
+
+// Halted returns those of some claims whose batch was paused or cancelled since.
+// They still hold.
+func (s *Store) Halted(ctx context.Context, claims []*Claim) ([]*Claim, error) {
+	halts := map[int64]bool{}
+	var out []*Claim
+	for _, c := range claims {
+		halted, known := halts[c.batch]
+		if !known {
+			var state BatchState
+			err := s.read.QueryRowContext(ctx, sqlBatchState, c.batch).Scan(&state)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) { // a deleted batch goes on nowhere
+				return nil, fmt.Errorf("look whether batches go on: %w", explain(err))
+			}
+			halted = state != StateQueued && state != StateRunning
+			halts[c.batch] = halted
+		}
+		if halted {
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 // end says that the claim will be written no more, or once again after a

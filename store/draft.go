@@ -94,29 +94,30 @@ func (s *Store) HoldIntake(ctx context.Context, id BatchID) error {
 	return nil
 }
 
-// RemoveIntake removes a batch in [StateIntake], as if it had never been. The
-// error is [ErrNotFound] or [ErrConflict].
+// RemoveIntake removes a batch in [StateIntake], as if it had never been. Who is
+// still reading its list hears [ErrNotFound] with the next lines. The error is
+// [ErrNotFound] or [ErrConflict].
 func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
-	if err := s.DiscardIntake(ctx, id); err != nil {
-		return err
-	}
 	batch, err := id.number()
 	if err != nil {
 		return err
 	}
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `DELETE FROM batches WHERE id = $1 AND state = 'intake' AND entries = 0 AND rejected = 0`, batch)
-		if err != nil {
+	if memory := s.intakes.get(batch); memory != nil {
+		memory.mu.Lock()
+		defer memory.mu.Unlock()
+	}
+	// In one transaction: lines that came between two would be all that is left
+	// of the list.
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+		if err := s.emptyIntake(ctx, tx, batch); err != nil {
 			return err
 		}
-		if err := changed(ctx, tx, res, batch); err != nil {
-			return err
+		for _, q := range []string{`DELETE FROM batches WHERE id = $1`, `DELETE FROM listing_sources WHERE batch = $1`, `DELETE FROM webhooks WHERE batch = $1`} {
+			if _, err := tx.ExecContext(ctx, q, batch); err != nil {
+				return err
+			}
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM listing_sources WHERE batch = $1`, batch); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM webhooks WHERE batch = $1`, batch)
-		return err
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("remove batch %s: %w", id, err)

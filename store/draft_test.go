@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"agentaudit/store"
@@ -90,4 +91,43 @@ func testHeldDraft(t *testing.T, open opener) {
 		}
 	}
 	wantErr(t, s.HoldIntake(ctx, held), store.ErrConflict)
+}
+
+// Others than who reads a list start it only when it was read to its end, and
+// who reads one that was removed meanwhile adds nothing more.
+func testDraftWhileItIsRead(t *testing.T, open opener) {
+	s := open(t, store.Options{})
+	ctx := t.Context()
+	line := func(host string) []store.Line {
+		return []store.Line{{Target: "https://" + host + ".example/agentic.json"}}
+	}
+	read := newBatch(t, s, "l")
+	must[store.Added](t)(s.AddLines(ctx, read, line("a")))
+	_, err := s.SealHeld(ctx, read)
+	wantErr(t, err, store.ErrConflict)
+	if !strings.Contains(err.Error(), "still being read") {
+		t.Error(err)
+	}
+	must[store.Added](t)(s.AddLines(ctx, read, line("b")))
+	if err := s.HoldIntake(ctx, read); err != nil {
+		t.Fatal(err)
+	}
+	if b := must[*store.Batch](t)(s.SealHeld(ctx, read)); b.State != store.StateQueued || b.Runs != 2 {
+		t.Errorf("%+v", b)
+	}
+	_, err = s.SealHeld(ctx, read)
+	wantErr(t, err, store.ErrConflict)
+	_, err = s.SealHeld(ctx, "000000001")
+	wantErr(t, err, store.ErrNotFound)
+
+	gone := newBatch(t, s, "l")
+	must[store.Added](t)(s.AddLines(ctx, gone, line("a")))
+	if err := s.RemoveIntake(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.AddLines(ctx, gone, line("b"))
+	wantErr(t, err, store.ErrNotFound)
+	wantErr(t, s.HoldIntake(ctx, gone), store.ErrNotFound)
+	_, err = s.Batch(ctx, gone)
+	wantErr(t, err, store.ErrNotFound)
 }

@@ -290,8 +290,20 @@ func (in *intakeTx) addEntries(lines []Line, of []*wanted, entries, rejected int
 }
 
 // SealBatch ends the intake and opens the batch to workers. A batch without
-// runs is finished at once. The error is [ErrNotFound] or [ErrConflict].
+// runs is finished at once. It is for who read the list, and knows that it was
+// read to its end; all others take [Store.SealHeld]. The error is [ErrNotFound]
+// or [ErrConflict].
 func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
+	return s.seal(ctx, id, false)
+}
+
+// SealHeld is [Store.SealBatch] for a list that is held: one that is still being
+// read is not audited by halves, but gives [ErrConflict].
+func (s *Store) SealHeld(ctx context.Context, id BatchID) (*Batch, error) {
+	return s.seal(ctx, id, true)
+}
+
+func (s *Store) seal(ctx context.Context, id BatchID, heldOnly bool) (*Batch, error) {
 	batch, err := id.number()
 	if err != nil {
 		return nil, err
@@ -316,6 +328,11 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 		}
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
+		}
+		if heldOnly {
+			if err := s.wantHeld(ctx, tx, batch); err != nil {
+				return err
+			}
 		}
 		if memory == nil {
 			if memory, err = s.heldMemory(ctx, tx, conn, batch); err != nil {
@@ -360,14 +377,25 @@ func (s *Store) SealBatch(ctx context.Context, id BatchID) (*Batch, error) {
 	return b, err
 }
 
+// wantHeld gives [ErrConflict] for a list that is not held.
+func (s *Store) wantHeld(ctx context.Context, tx *sql.Tx, batch int64) error {
+	var held bool
+	err := tx.QueryRowContext(ctx, `SELECT held FROM batches WHERE id = $1`, batch).Scan(&held)
+	switch {
+	case err == sql.ErrNoRows:
+		return ErrNotFound
+	case err != nil || held:
+		return err
+	case s.intakes.get(batch) != nil:
+		return fmt.Errorf("its list is still being read: %w", ErrConflict)
+	}
+	return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+}
+
 // heldMemory makes the memory of an intake anew for a list that is held.
 func (s *Store) heldMemory(ctx context.Context, tx *sql.Tx, conn *sql.Conn, batch int64) (*intakeMemory, error) {
-	var held bool
-	if err := tx.QueryRowContext(ctx, `SELECT held FROM batches WHERE id = $1`, batch).Scan(&held); err != nil {
+	if err := s.wantHeld(ctx, tx, batch); err != nil {
 		return nil, err
-	}
-	if !held {
-		return nil, fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
 	}
 	return s.remember(ctx, tx, conn, batch)
 }
@@ -380,33 +408,35 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 	if err != nil {
 		return err
 	}
-	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
-		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false
-			WHERE id = $1 AND state = 'intake'`, batch)
-		if err != nil {
-			return err
-		}
-		if err := changed(ctx, tx, res, batch); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE listing_sources SET position = '' WHERE batch = $1`, batch); err != nil {
-			return err
-		}
-		for _, table := range []string{"entries", "entry_words", "rejected", "runs", "run_keys", "listings"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE batch = $1`, batch); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error { return s.emptyIntake(ctx, tx, batch) })
 	if err == nil {
 		s.intakes.begin(batch)
 	}
 	if err != nil {
 		return fmt.Errorf("discard the intake of batch %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64) error {
+	if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+		return err
+	}
+	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false
+		WHERE id = $1 AND state = 'intake'`, batch)
+	if err != nil {
+		return err
+	}
+	if err := changed(ctx, tx, res, batch); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE listing_sources SET position = '' WHERE batch = $1`, batch); err != nil {
+		return err
+	}
+	for _, table := range []string{"entries", "entry_words", "rejected", "runs", "run_keys", "listings"} {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE batch = $1`, batch); err != nil {
+			return err
+		}
 	}
 	return nil
 }

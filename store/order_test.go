@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -90,8 +91,26 @@ func testOrders(t *testing.T, open opener) {
 			}
 		}
 		for _, bad := range []store.Order{store.RowByTime, store.RowByLength} {
-			_, err := s.Results(t.Context(), store.Filter{Batch: id, Order: bad}, "MS4wLng", 10) // 1.0.x
+			_, err := s.Results(t.Context(), store.Filter{Batch: id, Order: bad}, string(bad[:1])+"MS4wLng", 10) // 1.0.x
 			wantErr(t, err, store.ErrCursor)
+		}
+		// A cursor of one order is none of another: rows would be left out.
+		views := []store.Filter{{Text: "h"}}
+		for _, o := range append([]store.Order{store.InList}, store.RowOrders...) {
+			views = append(views, store.Filter{Order: o})
+		}
+		for i, f := range views {
+			f.Batch = id
+			next := must[*store.Page](t)(s.Results(t.Context(), f, "", 2)).Next
+			if next == "" {
+				t.Fatalf("%+v: 2 rows are all", f)
+			}
+			for j, other := range views {
+				other.Batch = id
+				if _, err := s.Results(t.Context(), other, next, 2); errors.Is(err, store.ErrCursor) != (i != j) {
+					t.Errorf("a cursor of %+v in %+v: %v", f, other, err)
+				}
+			}
 		}
 	}
 }

@@ -154,11 +154,37 @@ func (s *Store) groups(ctx context.Context, b *Batch, f Filter) ([]group, error)
 	return all, nil
 }
 
+// tag begins the cursors of a list: that of one order means nothing in another.
+func (f *Filter) tag() string {
+	switch {
+	case f.Run != "":
+		return "1"
+	case f.Text != "":
+		return "t"
+	case f.Order == InList:
+		return "l"
+	}
+	return string(f.Order[:1])
+}
+
 func (s *Store) page(ctx context.Context, b *Batch, f Filter, cursor string, limit int, full bool) (*Page, error) {
-	pos, err := parseCursor(cursor)
+	behind, ok := strings.CutPrefix(cursor, f.tag())
+	if cursor != "" && (!ok || behind == "") {
+		return nil, ErrCursor
+	}
+	pos, err := parseCursor(behind)
 	if err != nil {
 		return nil, err
 	}
+	p, err := s.pageBehind(ctx, b, f, pos, limit, full)
+	if err == nil && p.Next != "" {
+		p.Next = f.tag() + p.Next
+	}
+	return p, err
+}
+
+// pageBehind reads a page; its Next has no tag yet.
+func (s *Store) pageBehind(ctx context.Context, b *Batch, f Filter, pos position, limit int, full bool) (*Page, error) {
 	limit = min(max(limit, 1), MaxPage)
 	groups, err := s.groups(ctx, b, f)
 	if err != nil {

@@ -267,7 +267,7 @@ func testPages(t *testing.T, open opener) {
 func testCursors(t *testing.T, open opener) {
 	s := open(t, store.Options{})
 	id := mixed(t, s)
-	for _, bad := range []string{"x", "!", "eA", "LTEuMC4", "MS45Lg"} {
+	for _, bad := range []string{"x", "!", "eA", "LTEuMC4", "MS45Lg", "l", "lx", "leA", "lLTEuMC4", "lMS45Lg"} {
 		_, err := s.Results(t.Context(), store.Filter{Batch: id}, bad, 10)
 		wantErr(t, err, store.ErrCursor)
 	}

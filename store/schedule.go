@@ -26,7 +26,9 @@ type Schedule struct {
 	Spread time.Duration `json:"-"`
 	// Batch is the batch whose sites are audited, "" where Options say what.
 	Batch BatchID `json:"batch"`
-	// Sources and Options are those of the batches to be made.
+	// Sources and Options are those of the batches to be made. Sources that were
+	// read from the store are plain ([PlainSource]); Options can hold secrets, in
+	// the addresses of lists and receivers.
 	Sources []string        `json:"sources"`
 	Options json.RawMessage `json:"options"`
 	// Webhook is where the ends of these batches are told, nil for nowhere. It
@@ -52,7 +54,8 @@ type Schedule struct {
 	// Filling says that the list of LastBatch is being read.
 	Filling bool `json:"filling"`
 
-	fence int64
+	fence   int64
+	sources []string // in full
 }
 
 // MarshalJSON adds jitterSeconds, spreadSeconds and lateSeconds.
@@ -90,7 +93,8 @@ func scanSchedule(r interface{ Scan(...any) error }, v *Schedule) error {
 	if v.Webhook, err = hookOf(webhook); err != nil {
 		return err
 	}
-	v.Sources, err = decodeList(sources)
+	v.sources, err = decodeList(sources)
+	v.Sources = plainSources(v.sources)
 	return err
 }
 
@@ -226,17 +230,18 @@ func (s *Store) ChangeSchedule(ctx context.Context, v Schedule) error {
 	return nil
 }
 
-// PauseSchedule lets a schedule rest. The error is [ErrNotFound], or
+// PauseSchedule lets a schedule rest; a firing that was asked for by hand
+// ([Store.FireScheduleNow]) comes all the same. The error is [ErrNotFound], or
 // [ErrConflict] if it does already.
 func (s *Store) PauseSchedule(ctx context.Context, id ScheduleID) error {
-	return s.changeSchedule(ctx, "pause", id, `SET paused = true, forced = false, fence = fence + 1 WHERE id = $1 AND NOT paused`)
+	return s.changeSchedule(ctx, "pause", id, `SET paused = true, fence = fence + 1 WHERE id = $1 AND NOT paused`)
 }
 
 // ResumeSchedule goes on with a paused schedule, next at a time: what was due
 // meanwhile is not made up for. The error is [ErrNotFound], or [ErrConflict] if
 // it is not paused.
 func (s *Store) ResumeSchedule(ctx context.Context, id ScheduleID, nextDue, nextAt time.Time) error {
-	return s.changeSchedule(ctx, "resume", id, `SET paused = false, next_due = $2, next_at = $3, fence = fence + 1 WHERE id = $1 AND paused`,
+	return s.changeSchedule(ctx, "resume", id, `SET paused = false, next_due = $2, next_at = CASE WHEN forced THEN next_at ELSE cast($3 AS BIGINT) END, fence = fence + 1 WHERE id = $1 AND paused`,
 		stamp(nextDue), stamp(nextAt))
 }
 

@@ -48,7 +48,7 @@ func (s *Store) Fire(ctx context.Context, f *Firing) (*Batch, error) {
 			}
 		}
 		var err error
-		if f.batch, err = insertBatch(ctx, tx, NewBatch{Name: v.Name, Sources: v.Sources, Options: v.Options, Webhook: v.Webhook}, now); err != nil {
+		if f.batch, err = insertBatch(ctx, tx, NewBatch{Name: v.Name, Sources: v.sources, Options: v.Options, Webhook: v.Webhook}, now); err != nil {
 			return err
 		}
 		query := `UPDATE schedules SET filling = true, lease_until = $1, last_batch = $2, last_error = '', fence = fence + 1`

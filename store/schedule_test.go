@@ -135,6 +135,18 @@ func testSchedules(t *testing.T, open opener) {
 	if due, err := s.DueSchedules(ctx); err != nil || len(due) != 1 || !due[0].Forced {
 		t.Errorf("%+v, %v", due, err)
 	}
+	// Neither a pause nor its end takes back what was asked for by hand.
+	for _, change := range []func() error{
+		func() error { return s.ResumeSchedule(ctx, v.ID, clock.Now().Add(day), clock.Now().Add(day)) },
+		func() error { return s.PauseSchedule(ctx, v.ID) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if due, err := s.DueSchedules(ctx); err != nil || len(due) != 1 || !due[0].Forced {
+			t.Fatalf("after the change %+v is due, %v", due, err)
+		}
+	}
 	// What is asked for now stays so when the times change.
 	v.Name, v.Cron, v.Jitter, v.Spread, v.NextDue, v.NextAt = "other", "5 5 * * *", time.Minute, time.Hour, clock.Now().Add(day), clock.Now().Add(day)
 	if err := s.ChangeSchedule(ctx, *v); err != nil {

@@ -20,6 +20,15 @@ func testPauseResume(t *testing.T, open opener) {
 		t.Fatal(err)
 	}
 	wantErr(t, s.PauseBatch(ctx, b.ID, ""), store.ErrConflict)
+	other := storetest.Batch(t, s, "https://other.example/agentic.json")
+	goesOn := claim(t, s, take(t, s, 1)[0].Run)
+	if got := must[[]*store.Claim](t)(s.Halted(ctx, []*store.Claim{goesOn, c})); len(got) != 1 || got[0] != c {
+		t.Fatalf("%d claims are of batches that are halted", len(got))
+	}
+	finish(t, s, goesOn, report.OutcomeFailed, report.ReasonRefused, time.Now())
+	if got := must[*store.Batch](t)(s.Batch(ctx, other.ID)); got.State != store.StateFinished {
+		t.Fatalf("%+v", got)
+	}
 	finish(t, s, c, report.OutcomeFailed, report.ReasonRefused, time.Now()) // what is under way ends
 	if due := take(t, s, 5); len(due) != 0 {
 		t.Fatalf("a paused batch hands out %v", due)

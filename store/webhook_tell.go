@@ -63,7 +63,7 @@ func (h *hook) digest() (*BatchEnd, error) {
 		return nil, err
 	}
 	e := &BatchEnd{
-		Batch: b[0].ID, Name: cut(b[0].Name), State: b[0].State, Note: cut(b[0].Note), Sources: make([]string, 0, ToldSites), URL: h.link("/batches/", string(b[0].ID)),
+		Batch: b[0].ID, Name: cut(b[0].Name), State: b[0].State, Note: cut(PlainText(b[0].Note)), Sources: make([]string, 0, ToldSites), URL: h.link("/batches/", string(b[0].ID)),
 		CreatedAt: b[0].CreatedAt, FinishedAt: b[0].FinishedAt, Entries: b[0].Entries, Rejected: b[0].Rejected, Outcomes: map[report.Outcome]int64{},
 		Regressed: h.regressed(),
 		Difference: Difference{Compared: h.tally.Compared, FirstSeen: h.tally.FirstSeen, Unchecked: h.tally.Unchecked,
