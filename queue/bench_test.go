@@ -49,7 +49,7 @@ func BenchmarkJob(b *testing.B) {
 			for b.Loop() {
 				round++
 				for i := range tasks {
-					tasks[i] = Task{Job{fmt.Sprint("1m8p570g0-", i)}, Bulk, round}
+					tasks[i] = Task{fmt.Sprint("1m8p570g0-", i), Bulk, round}
 				}
 				wg.Add(n)
 				start := cpu()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,37 +33,63 @@ func (c *Conn) NewClient(timeout time.Duration) *Client {
 	return &Client{conn: c, asynq: asynq.NewClientFromRedisClient(c.redis), timeout: timeout}
 }
 
-// Enqueue puts a job into the queue. It returns false without an error if the
+// Enqueue puts a run into the queue. It returns false without an error if the
 // queue has that task already.
 func (c *Client) Enqueue(ctx context.Context, t Task) (bool, error) {
-	body, err := t.encode()
+	return c.enqueue(ctx, queueName(t.Class), []Task{t})
+}
+
+func (c *Client) enqueue(ctx context.Context, queue string, tasks []Task) (bool, error) {
+	runs := make([]string, len(tasks))
+	for i, t := range tasks {
+		runs[i] = t.Run
+	}
+	failed := func(err error) error { return fmt.Errorf("enqueue run %s: %w", strings.Join(runs, ", "), err) }
+	body, err := Job{runs}.encode()
 	if err != nil {
-		return false, fmt.Errorf("enqueue run %s: %w", t.Run, err)
+		return false, failed(err)
 	}
 	_, err = c.asynq.EnqueueContext(ctx, asynq.NewTask(taskType, body),
-		asynq.TaskID(t.id()), asynq.Queue(queueName(t.Class)), asynq.Timeout(c.timeout),
+		asynq.TaskID(idOf(tasks)), asynq.Queue(queue), asynq.Timeout(c.timeout),
 		// Never archived, whatever happens (see the package comment).
 		asynq.MaxRetry(math.MaxInt32), asynq.Retention(0))
 	switch {
 	case errors.Is(err, asynq.ErrTaskIDConflict):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("enqueue run %s: %w", t.Run, err)
+		return false, failed(err)
 	}
 	return true, nil
 }
 
-// enqueuers is how many tasks EnqueueAll has under way: a task costs a round
+// enqueuers is how many jobs EnqueueAll has under way: a job costs a round
 // trip, and eight at once come close to what a server can take.
 const enqueuers = 8
 
-// EnqueueAll puts many jobs into the queue and returns those that it did not
-// take, with the first error. A task that is there already counts as taken.
+// EnqueueAll puts many runs into the queue, each as a job, and returns those
+// that it did not take, with the first error. A task that is there already
+// counts as taken.
 func (c *Client) EnqueueAll(ctx context.Context, tasks []Task) (left []Task, err error) {
+	return c.enqueueAll(ctx, tasks, 1)
+}
+
+// EnqueueGroups is EnqueueAll for runs of the class [Bulk], [GroupSize] to a
+// job while there are as many. The token of a task keeps only the same group
+// from being taken twice.
+func (c *Client) EnqueueGroups(ctx context.Context, tasks []Task) (left []Task, err error) {
+	whole := len(tasks) / GroupSize * GroupSize
+	left, err = c.enqueueAll(ctx, tasks[:whole], GroupSize)
+	if err != nil {
+		return append(left, tasks[whole:]...), err
+	}
+	return c.enqueueAll(ctx, tasks[whole:], 1)
+}
+
+func (c *Client) enqueueAll(ctx context.Context, tasks []Task, size int) (left []Task, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next := 0
-	for range min(enqueuers, len(tasks)) {
+	for range min(enqueuers, len(tasks)/size) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
@@ -70,12 +97,16 @@ func (c *Client) EnqueueAll(ctx context.Context, tasks []Task) (left []Task, err
 					mu.Unlock()
 					return
 				}
-				t := tasks[next]
-				next++
+				job := tasks[next : next+size]
+				next += size
 				mu.Unlock()
-				if _, e := c.Enqueue(ctx, t); e != nil {
+				name := groupQueue
+				if size == 1 {
+					name = queueName(job[0].Class)
+				}
+				if _, e := c.enqueue(ctx, name, job); e != nil {
 					mu.Lock()
-					left = append(left, t)
+					left = append(left, job...)
 					if err == nil {
 						err = e
 					}
@@ -93,14 +124,18 @@ const namespace = "agentaudit-"
 
 func queueName(c Class) string { return namespace + string(c) }
 
-// Depth is what the queue holds of one class.
+// groupQueue holds the jobs with [GroupSize] runs of the class [Bulk]: apart, so
+// that the length of a queue tells how many runs it holds.
+const groupQueue = namespace + "groups"
+
+// Depth is what the queue holds of one class, in runs.
 type Depth struct {
-	// Pending jobs wait for a worker, Active ones are being worked on,
-	// Scheduled and Retry wait for their time.
+	// Pending ones wait for a worker, Scheduled and Retry for their time. Active
+	// counts jobs that are being worked on: their runs are claimed.
 	Pending, Active, Scheduled, Retry int64
 }
 
-// Total is the number of jobs of all kinds.
+// Total is the sum of all.
 func (d Depth) Total() int64 { return d.Pending + d.Active + d.Scheduled + d.Retry }
 
 // Stats reads what the queue holds, in one round trip.
@@ -109,13 +144,16 @@ func (c *Conn) Stats(ctx context.Context) (map[Class]Depth, error) {
 	// queue when the server loses its data. The names of the keys are asynq's;
 	// a test compares the numbers with its own.
 	pipe := c.redis.Pipeline()
-	read := map[Class][4]interface{ Val() int64 }{}
-	for _, class := range Classes {
-		key := "asynq:{" + queueName(class) + "}:"
-		read[class] = [4]interface{ Val() int64 }{
-			pipe.LLen(ctx, key+"pending"), pipe.LLen(ctx, key+"active"), pipe.ZCard(ctx, key+"scheduled"), pipe.ZCard(ctx, key+"retry"),
-		}
+	type counts [4]interface{ Val() int64 }
+	ask := func(queue string) counts {
+		key := "asynq:{" + queue + "}:"
+		return counts{pipe.LLen(ctx, key+"pending"), pipe.LLen(ctx, key+"active"), pipe.ZCard(ctx, key+"scheduled"), pipe.ZCard(ctx, key+"retry")}
 	}
+	read := map[Class]counts{}
+	for _, class := range Classes {
+		read[class] = ask(queueName(class))
+	}
+	groups := ask(groupQueue)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("read what the queue holds: %w", err)
 	}
@@ -123,5 +161,8 @@ func (c *Conn) Stats(ctx context.Context) (map[Class]Depth, error) {
 	for class, n := range read {
 		out[class] = Depth{n[0].Val(), n[1].Val(), n[2].Val(), n[3].Val()}
 	}
+	d := out[Bulk]
+	out[Bulk] = Depth{d.Pending + GroupSize*groups[0].Val(), d.Active + groups[1].Val(),
+		d.Scheduled + GroupSize*groups[2].Val(), d.Retry + GroupSize*groups[3].Val()}
 	return out, nil
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -37,7 +36,8 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 // Connect connects to a Redis server and makes sure that it answers. The error
-// wraps [ErrOptions] for options that cannot be right.
+// wraps [ErrOptions] for options that cannot be right, and [ErrPassword] for a
+// password that is wrong or missing.
 func Connect(ctx context.Context, o Options) (*Conn, error) {
 	quiet()
 	client, name, err := o.open()
@@ -137,12 +137,12 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Ping reports whether the server answers.
+// Ping reports whether the server answers; [Conn.Usable] whether it can be used.
 func (c *Conn) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := c.redis.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("the queue (%s) does not answer: %w", c.name, err)
+		return c.trouble(err)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 // Redis: a real one ([Connect]), or one inside the process without a TCP port
 // ([Embedded]). It is the only package that knows asynq and Redis.
 //
-// A job is a nudge and carries the id of a run and nothing else: the store is
+// A job is a nudge and carries the id of a run, or of a few, and nothing else: the store is
 // the truth (pipeline specification, promise 2). The queue may lose jobs, hold
 // them twice or hand them out late; whoever gets one asks the store.
 //

@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,14 +28,19 @@ var Classes = []Class{Small, Bulk}
 
 var weights = map[Class]int{Small: 5, Bulk: 1}
 
-// Job names a run to look at.
+// Job names the runs to look at: one, or [GroupSize].
 type Job struct {
-	Run string
+	Runs []string
 }
 
-// Task is a job on its way into the queue.
+// GroupSize is the number of runs in a job of many ([Client.EnqueueGroups]):
+// enough that most of the queue's cost of a run is saved, few enough that no
+// worker sits on what others could do.
+const GroupSize = 4
+
+// Task is a run on its way into the queue.
 type Task struct {
-	Job
+	Run   string
 	Class Class
 	// Token makes the task's id, together with the run: a second task with the
 	// same run, class and token is not taken while the first is in the queue.
@@ -43,31 +51,53 @@ type Task struct {
 const taskType = "run"
 
 // payload is the wire form of a job. A payload may outlive a deploy: fields are
-// only ever added, and a new version is read beside the old ones.
+// only ever added, and a new version is read beside the old ones. Version 1 has
+// one run, version 2 some.
 type payload struct {
-	V   int    `json:"v"`
-	Run string `json:"run"`
+	V    int      `json:"v"`
+	Run  string   `json:"run,omitempty"`
+	Runs []string `json:"runs,omitempty"`
 }
 
-const payloadVersion = 1
-
-func (j Job) encode() ([]byte, error) { return json.Marshal(payload{payloadVersion, j.Run}) }
+func (j Job) encode() ([]byte, error) {
+	if len(j.Runs) == 1 {
+		return json.Marshal(payload{V: 1, Run: j.Runs[0]})
+	}
+	return json.Marshal(payload{V: 2, Runs: j.Runs})
+}
 
 func decodeJob(b []byte) (Job, error) {
 	var p payload
 	if err := json.Unmarshal(b, &p); err != nil {
 		return Job{}, fmt.Errorf("a job that cannot be read: %w", err)
 	}
-	if p.V != payloadVersion {
-		return Job{}, fmt.Errorf("a job of version %d, this program knows %d", p.V, payloadVersion)
+	runs := p.Runs
+	switch p.V {
+	case 1:
+		runs = []string{p.Run}
+	case 2:
+	default:
+		return Job{}, fmt.Errorf("a job of version %d, this program knows 1 and 2", p.V)
 	}
-	if p.Run == "" {
+	if len(runs) == 0 || slices.Contains(runs, "") {
 		return Job{}, errors.New("a job without a run")
 	}
-	return Job{p.Run}, nil
+	return Job{runs}, nil
 }
 
 func (t Task) id() string { return t.Run + "." + strconv.FormatInt(t.Token, 10) }
+
+// idOf is the id of the job for some tasks: only the same ones have the same.
+func idOf(tasks []Task) string {
+	if len(tasks) == 1 {
+		return tasks[0].id()
+	}
+	h := sha256.New()
+	for _, t := range tasks {
+		fmt.Fprintln(h, t.id())
+	}
+	return "group-" + hex.EncodeToString(h.Sum(nil)[:16])
+}
 
 // Permanent says that a job failed and must not be tried again.
 func Permanent(err error) error { return &verdict{err: err, permanent: true} }

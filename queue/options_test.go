@@ -77,28 +77,6 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestUserWithFewRights(t *testing.T) {
-	r := queuetest.Redis(t)
-	admin := r.Client()
-	defer admin.Close()
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "worker", "on", ">pw", "~asynq:*", "~agentaudit-*", "&asynq:*", "+@all", "-@admin", "-@dangerous").Err(); err != nil {
-		t.Fatal(err)
-	}
-	b := connected(t, Options{URL: strings.Replace(r.URL, "unix://", "unix://worker:pw@", 1)})
-	if !put(t, b.conn.NewClient(0), "r-1", 0) {
-		t.Fatal("not taken")
-	}
-	p := b.conn.NewPlaces(nil)
-	if release, busy, _ := take(t, p, Place{"host a.example", 1}); busy != "" {
-		t.Fatal(busy)
-	} else {
-		release()
-	}
-	if notes, err := b.conn.Check(t.Context()); err != nil || len(notes) > 0 {
-		t.Fatalf("%q, %v", notes, err) // INFO is one of the dangerous commands
-	}
-}
-
 func TestCheck(t *testing.T) {
 	if notes, err := Embedded().Check(t.Context()); err != nil || len(notes) != 0 {
 		t.Fatal(notes, err)

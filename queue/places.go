@@ -19,7 +19,14 @@ import (
 type Place struct {
 	Key  string
 	Most int
+	// Urgent asks before others: while somebody urgent was refused a moment ago
+	// ([PlaceWanted]), nobody else gets a place under the key.
+	Urgent bool
 }
+
+// PlaceWanted is how long a place is kept for somebody urgent who found none:
+// a little longer than the second after which workers ask again.
+const PlaceWanted = 1500 * time.Millisecond
 
 // Places hands out a limited number of places under a key to all processes
 // that share a Redis server (pipeline specification, promise 4). A place is a
@@ -71,10 +78,12 @@ func (p *Places) Close() {
 	}
 }
 
-// The two keys of a place share a slot of a cluster. takers is a sorted set of
-// tokens by the end of their leases, rest exists while nobody may come.
+// The three keys of a place share a slot of a cluster. takers is a sorted set of
+// tokens by the end of their leases, rest exists while nobody may come, wanted
+// while only the urgent may.
 func takersKey(key string) string { return namespace + "place:{" + key + "}" }
 func restKey(key string) string   { return namespace + "rest:{" + key + "}" }
+func wantedKey(key string) string { return namespace + "wanted:{" + key + "}" }
 
 // takePlace answers 1 for a place taken, 0 for none free, and less than zero
 // for a rest of so many milliseconds. A lease that ends later than any could is
@@ -86,7 +95,12 @@ local t = redis.call('TIME')
 local now, lease = t[1] * 1000 + math.floor(t[2] / 1000), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. (now + lease), '+inf')
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+local urgent = ARGV[4] == '1'
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+  if urgent then redis.call('SET', KEYS[3], 1, 'PX', ARGV[5]) end
+  return 0
+end
+if not urgent and redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
 redis.call('PEXPIRE', KEYS[1], lease)
 return 1`)
@@ -146,7 +160,12 @@ func (p *Places) Take(ctx context.Context, places []Place) (release func(), busy
 	keys := make([]string, len(places))
 	for i, pl := range places {
 		keys[i] = pl.Key
-		calls[i] = call{[]string{takersKey(pl.Key), restKey(pl.Key)}, []any{token, pl.Most, p.lease.Milliseconds()}}
+		urgent := 0
+		if pl.Urgent {
+			urgent = 1
+		}
+		calls[i] = call{[]string{takersKey(pl.Key), restKey(pl.Key), wantedKey(pl.Key)},
+			[]any{token, pl.Most, p.lease.Milliseconds(), urgent, PlaceWanted.Milliseconds()}}
 	}
 	got, err := p.run(ctx, takePlace, calls)
 	for i, n := range got {

@@ -43,7 +43,7 @@ func take(t *testing.T, p *Places, places ...Place) (release func(), busy string
 
 func TestPlacesAreSharedByProcesses(t *testing.T) {
 	a, b, _ := twoPlaces(t, PlaceLease)
-	host, addr := Place{"host a.example", 1}, Place{"addr 203.0.113.1", 2}
+	host, addr := Place{Key: "host a.example", Most: 1}, Place{Key: "addr 203.0.113.1", Most: 2}
 	first, busy, _ := take(t, a, host, addr)
 	if busy != "" {
 		t.Fatal(busy)
@@ -52,11 +52,11 @@ func TestPlacesAreSharedByProcesses(t *testing.T) {
 		t.Fatalf("%q is busy, %v", busy, rest)
 	}
 	// None was taken at the address with that: there is room for one more.
-	second, busy, _ := take(t, b, Place{"host b.example", 1}, addr)
+	second, busy, _ := take(t, b, Place{Key: "host b.example", Most: 1}, addr)
 	if busy != "" {
 		t.Fatal(busy)
 	}
-	if _, busy, _ := take(t, a, Place{"host c.example", 1}, addr); busy != addr.Key {
+	if _, busy, _ := take(t, a, Place{Key: "host c.example", Most: 1}, addr); busy != addr.Key {
 		t.Fatalf("%q is busy", busy)
 	}
 	first()
@@ -96,13 +96,13 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // taken that has to be given back.
 func TestRefusalsCostOneRoundTrip(t *testing.T) {
 	a, b, _ := twoPlaces(t, PlaceLease)
-	host, addr := Place{"host a.example", 1}, Place{"addr 203.0.113.1", 2}
+	host, addr := Place{Key: "host a.example", Most: 1}, Place{Key: "addr 203.0.113.1", Most: 2}
 	first, busy, _ := take(t, a, host)
 	if busy != "" {
 		t.Fatal(busy)
 	}
 	defer first()
-	warm, busy, _ := take(t, b, Place{"host b.example", 1}) // to connect takes some, too
+	warm, busy, _ := take(t, b, Place{Key: "host b.example", Most: 1}) // to connect takes some, too
 	if busy != "" {
 		t.Fatal(busy)
 	}
@@ -139,7 +139,7 @@ func TestPlacesNeverTooMany(t *testing.T) {
 		p := []*Places{a, b}[i%2]
 		wg.Go(func() {
 			for turns.Load() < 200 {
-				release, busy, _, err := p.Take(t.Context(), []Place{{fmt.Sprint("host ", i), 1}, {"addr x", 3}})
+				release, busy, _, err := p.Take(t.Context(), []Place{{Key: fmt.Sprint("host ", i), Most: 1}, {Key: "addr x", Most: 3}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -169,11 +169,11 @@ func TestRestIsSharedAndTheLongestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, busy, rest := take(t, b, Place{"host b.example", 1}, Place{"host a.example", 1})
+	_, busy, rest := take(t, b, Place{Key: "host b.example", Most: 1}, Place{Key: "host a.example", Most: 1})
 	if busy != "host a.example" || rest < 59*time.Minute || rest > time.Hour {
 		t.Fatalf("%q for %v", busy, rest)
 	}
-	release, busy, _ := take(t, b, Place{"host b.example", 1})
+	release, busy, _ := take(t, b, Place{Key: "host b.example", Most: 1})
 	if busy != "" {
 		t.Fatal("a place beside one that rests stays taken")
 	}
@@ -192,7 +192,7 @@ func until(t *testing.T, cond func() bool) {
 
 func TestPlacesOfTheDeadAreFreed(t *testing.T) {
 	a, b, _ := twoPlaces(t, 90*time.Millisecond)
-	host := Place{"host a.example", 1}
+	host := Place{Key: "host a.example", Most: 1}
 	_, busy, _ := take(t, a, host)
 	if busy != "" {
 		t.Fatal(busy)
@@ -216,7 +216,7 @@ func TestPlacesOfTheDeadAreFreed(t *testing.T) {
 
 func TestPlacesSurviveAnEmptiedServer(t *testing.T) {
 	a, b, r := twoPlaces(t, 90*time.Millisecond)
-	host := Place{"host a.example", 1}
+	host := Place{Key: "host a.example", Most: 1}
 	release, _, _ := take(t, a, host)
 	r.FlushAll(t)
 	// The holder is there all the same, and its next renewal says so.
@@ -239,7 +239,7 @@ func TestPlacesSurviveAnEmptiedServer(t *testing.T) {
 
 func TestCloseGivesPlacesBack(t *testing.T) {
 	a, b, _ := twoPlaces(t, PlaceLease)
-	host := Place{"host a.example", 1}
+	host := Place{Key: "host a.example", Most: 1}
 	take(t, a, host)
 	a.Close()
 	if _, busy, _ := take(t, b, host); busy != "" {
@@ -247,7 +247,45 @@ func TestCloseGivesPlacesBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, _, err := b.Take(ctx, []Place{{"host b.example", 1}}); err == nil {
+	if _, _, _, err := b.Take(ctx, []Place{{Key: "host b.example", Most: 1}}); err == nil {
 		t.Fatal("taken after the end")
 	}
+}
+
+// A place that somebody urgent asked for is not given to others meanwhile, in
+// whatever process they ask.
+func TestUrgentPlaces(t *testing.T) {
+	a, b, r := twoPlaces(t, PlaceLease)
+	addr := Place{Key: "addr 203.0.113.1", Most: 1}
+	urgent := addr
+	urgent.Urgent = true
+	first, busy, _ := take(t, a, addr)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	if _, busy, rest := take(t, b, urgent); busy != addr.Key || rest != 0 {
+		t.Fatalf("%q is busy, %v", busy, rest)
+	}
+	first()
+	if _, busy, rest := take(t, a, addr); busy != addr.Key || rest != 0 {
+		t.Fatalf("the place that is kept was given away: %q, %v", busy, rest)
+	}
+	second, busy, _ := take(t, b, urgent)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	second()
+	client := r.Client()
+	defer client.Close()
+	if left := client.PTTL(t.Context(), wantedKey(addr.Key)).Val(); left > PlaceWanted {
+		t.Fatalf("it is kept for %v", left)
+	}
+	if err := client.Del(t.Context(), wantedKey(addr.Key)).Err(); err != nil { // as when that time is over
+		t.Fatal(err)
+	}
+	third, busy, _ := take(t, a, addr)
+	if busy != "" {
+		t.Fatal(busy)
+	}
+	third()
 }

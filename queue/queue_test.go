@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,7 +88,10 @@ func exercise(t *testing.T, open func(t *testing.T) backend) {
 		{"LostWorker", testLostWorker},
 		{"BothClasses", testClasses},
 		{"StatsAgreeWithAsynq", testStats},
+		{"SignsOfLife", testLife},
+		{"SignsOfLifeGoOn", testLifeGoesOn},
 		{"EnqueueAll", testEnqueueAll},
+		{"Groups", testGroups},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +114,7 @@ func serve(t *testing.T, c *Conn, n int, h Handler) *Server {
 
 func put(t *testing.T, c *Client, run string, token int64) bool {
 	t.Helper()
-	ok, err := c.Enqueue(t.Context(), Task{Job: Job{run}, Class: Bulk, Token: token})
+	ok, err := c.Enqueue(t.Context(), Task{Run: run, Class: Bulk, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +159,7 @@ func testIdempotent(t *testing.T, b backend) {
 		t.Fatalf("%+v", d)
 	}
 	got := make(chan string, 10)
-	serve(t, b.conn, 1, func(_ context.Context, j Job) error { got <- j.Run; return nil })
+	serve(t, b.conn, 1, func(_ context.Context, j Job) error { got <- j.Runs[0]; return nil })
 	for range 3 {
 		<-got
 	}
@@ -176,7 +181,7 @@ func testEachOnce(t *testing.T, b backend) {
 	for range 2 { // two workers
 		serve(t, b.conn, 8, func(_ context.Context, j Job) error {
 			mu.Lock()
-			seen[j.Run]++
+			seen[j.Runs[0]]++
 			mu.Unlock()
 			wg.Done()
 			return nil
@@ -195,7 +200,7 @@ func testFlush(t *testing.T, b backend) {
 	c := b.conn.NewClient(0)
 	started, goOn := make(chan string, 10), make(chan struct{})
 	serve(t, b.conn, 1, func(_ context.Context, j Job) error {
-		started <- j.Run
+		started <- j.Runs[0]
 		<-goOn
 		return nil
 	})
@@ -224,8 +229,8 @@ func testVerdicts(t *testing.T, b backend) {
 	var tries atomic.Int32
 	got := make(chan string, 10)
 	serve(t, b.conn, 1, func(_ context.Context, j Job) error {
-		got <- j.Run
-		switch j.Run {
+		got <- j.Runs[0]
+		switch j.Runs[0] {
 		case "permanent":
 			return Permanent(errors.New("never again"))
 		case "again":
@@ -263,8 +268,8 @@ func testPanic(t *testing.T, b backend) {
 			return log.Write(p)
 		}), nil)),
 		Handler: func(_ context.Context, j Job) error {
-			got <- j.Run
-			if j.Run == "bad" {
+			got <- j.Runs[0]
+			if j.Runs[0] == "bad" {
 				panic("what now")
 			}
 			return nil
@@ -280,7 +285,7 @@ func testPanic(t *testing.T, b backend) {
 	if d := depth(t, b.conn, Bulk); d.Retry != 1 {
 		t.Fatalf("the job that panicked is not tried again: %+v", d)
 	}
-	if out := log.String(); !strings.Contains(out, "what now") || !strings.Contains(out, "queue_test.go") || !strings.Contains(out, `"run":"bad"`) {
+	if out := log.String(); !strings.Contains(out, "what now") || !strings.Contains(out, "queue_test.go") || !strings.Contains(out, `"runs":["bad"]`) {
 		t.Fatalf("the log says %s", out)
 	}
 }
@@ -291,7 +296,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func testBadPayload(t *testing.T, b backend) {
 	raw := asynq.NewClientFromRedisClient(b.conn.redis)
-	for _, p := range []string{``, `{`, `{"v":2,"run":"x"}`, `{"v":1}`, `[]`} {
+	for _, p := range []string{``, `{`, `{"v":2,"run":"x"}`, `{"v":2,"runs":["x",""]}`, `{"v":3,"run":"x"}`, `{"v":1}`, `[]`} {
 		if _, err := raw.Enqueue(asynq.NewTask(taskType, []byte(p)), asynq.Queue(queueName(Bulk))); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +309,7 @@ func testShutdown(t *testing.T, b backend) {
 	c := b.conn.NewClient(0)
 	started, cancelled := make(chan string, 1), make(chan struct{})
 	s := serve(t, b.conn, 1, func(ctx context.Context, j Job) error {
-		started <- j.Run
+		started <- j.Runs[0]
 		<-ctx.Done() // does not end within the grace period
 		close(cancelled)
 		return ctx.Err()
@@ -316,7 +321,7 @@ func testShutdown(t *testing.T, b backend) {
 	if d := depth(t, b.conn, Bulk); d.Pending != 1 || d.Active != 0 {
 		t.Fatalf("the job was not given back: %+v", d)
 	}
-	serve(t, b.conn, 1, func(_ context.Context, j Job) error { started <- j.Run; return nil })
+	serve(t, b.conn, 1, func(_ context.Context, j Job) error { started <- j.Runs[0]; return nil })
 	if got := <-started; got != "r-1" {
 		t.Fatalf("%s", got)
 	}
@@ -326,7 +331,7 @@ func testStop(t *testing.T, b backend) {
 	c := b.conn.NewClient(0)
 	started, goOn := make(chan string, 5), make(chan struct{})
 	s := serve(t, b.conn, 1, func(ctx context.Context, j Job) error {
-		started <- j.Run
+		started <- j.Runs[0]
 		<-goOn
 		return ctx.Err()
 	})
@@ -350,7 +355,7 @@ func testLostWorker(t *testing.T, b backend) {
 	started, goOn := make(chan string, 5), make(chan struct{})
 	defer close(goOn)
 	dead := b.conn.NewServer(ServerConfig{Concurrency: 1, CheckEvery: time.Millisecond, Grace: time.Millisecond, Handler: func(_ context.Context, j Job) error {
-		started <- j.Run
+		started <- j.Runs[0]
 		<-goOn
 		return nil
 	}})
@@ -365,7 +370,7 @@ func testLostWorker(t *testing.T, b backend) {
 	if err := b.conn.redis.ZAdd(t.Context(), "asynq:{"+queueName(Bulk)+"}:lease", redis.Z{Score: past, Member: "r-1.0"}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, b.conn, 1, func(_ context.Context, j Job) error { started <- j.Run; return nil })
+	serve(t, b.conn, 1, func(_ context.Context, j Job) error { started <- j.Runs[0]; return nil })
 	if got := <-started; got != "r-1" {
 		t.Fatalf("%s", got)
 	}
@@ -377,7 +382,7 @@ func testClasses(t *testing.T, b backend) {
 		put(t, c, fmt.Sprint("bulk-", i), 0)
 	}
 	for i := range 5 {
-		if ok, err := c.Enqueue(t.Context(), Task{Job{fmt.Sprint("small-", i)}, Small, 0}); !ok || err != nil {
+		if ok, err := c.Enqueue(t.Context(), Task{fmt.Sprint("small-", i), Small, 0}); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -385,7 +390,7 @@ func testClasses(t *testing.T, b backend) {
 		t.Fatalf("small %+v, bulk %+v", s, b)
 	}
 	order := make(chan string, 100)
-	serve(t, b.conn, 1, func(_ context.Context, j Job) error { order <- j.Run; return nil })
+	serve(t, b.conn, 1, func(_ context.Context, j Job) error { order <- j.Runs[0]; return nil })
 	last := 0
 	for i := range 55 {
 		if strings.HasPrefix(<-order, "small") {
@@ -403,8 +408,8 @@ func testStats(t *testing.T, b backend) {
 	c := b.conn.NewClient(0)
 	started, goOn := make(chan string, 5), make(chan struct{})
 	s := serve(t, b.conn, 1, func(_ context.Context, j Job) error {
-		started <- j.Run
-		if j.Run == "retry" {
+		started <- j.Runs[0]
+		if j.Runs[0] == "retry" {
 			return errors.New("later")
 		}
 		<-goOn
@@ -435,7 +440,7 @@ func testEnqueueAll(t *testing.T, b backend) {
 	c := b.conn.NewClient(0)
 	var tasks []Task
 	for i := range 100 {
-		tasks = append(tasks, Task{Job{fmt.Sprint("r-", i%90)}, Bulk, 0})
+		tasks = append(tasks, Task{fmt.Sprint("r-", i%90), Bulk, 0})
 	}
 	if left, err := c.EnqueueAll(t.Context(), tasks); err != nil || len(left) != 0 {
 		t.Fatalf("%d left, %v", len(left), err)
@@ -453,21 +458,87 @@ func testEnqueueAll(t *testing.T, b backend) {
 	}
 }
 
+func testGroups(t *testing.T, b backend) {
+	c := b.conn.NewClient(0)
+	want := map[string]int{}
+	var tasks []Task
+	for i := range 5*GroupSize + 3 {
+		tasks = append(tasks, Task{fmt.Sprint("r-", i), Bulk, 0})
+		want[tasks[i].Run] = 1
+	}
+	for range 2 { // the same groups are there already
+		if left, err := c.EnqueueGroups(t.Context(), tasks); err != nil || len(left) != 0 {
+			t.Fatalf("%d left, %v", len(left), err)
+		}
+	}
+	if d := depth(t, b.conn, Bulk); d != (Depth{Pending: int64(len(tasks))}) {
+		t.Fatalf("%d runs are counted as %+v", len(tasks), d)
+	}
+	// Another company is another job.
+	if left, err := c.EnqueueGroups(t.Context(), tasks[1:GroupSize+1]); err != nil || len(left) != 0 {
+		t.Fatalf("%d left, %v", len(left), err)
+	}
+	for _, task := range tasks[1 : GroupSize+1] {
+		want[task.Run]++
+	}
+	type job struct {
+		runs []string
+		goOn chan error
+	}
+	got := make(chan job)
+	serve(t, b.conn, 1, func(_ context.Context, j Job) error {
+		goOn := make(chan error)
+		got <- job{j.Runs, goOn}
+		return <-goOn
+	})
+	seen, sizes := map[string]int{}, map[int]int{}
+	failed := false
+	for len(tasks) > 0 && sizes[1]+GroupSize*sizes[GroupSize] < len(tasks)+GroupSize {
+		j := <-got
+		if len(j.runs) == GroupSize && !failed {
+			failed = true // the whole comes again
+			j.goOn <- RetryIn(errors.New("the store does not answer"), 0)
+			continue
+		}
+		sizes[len(j.runs)]++
+		for _, r := range j.runs {
+			seen[r]++
+		}
+		j.goOn <- nil
+	}
+	emptied(t, b.conn)
+	if !maps.Equal(seen, want) || sizes[GroupSize] != 6 || sizes[1] != 3 {
+		t.Fatalf("jobs by size %v, runs %v", sizes, seen)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if left, err := c.EnqueueGroups(ctx, tasks); err == nil || len(left) != len(tasks) {
+		t.Fatalf("after cancel: %d left, %v", len(left), err)
+	}
+}
+
 // The bytes of a payload outlive a deploy.
 func TestPayloadGolden(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "payload-v1.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Run: "1m8p570g0-17"}
+	j := Job{[]string{"1m8p570g0-17"}}
 	if b, err := j.encode(); err != nil || string(b)+"\n" != string(golden) {
 		t.Fatalf("%s, %v, want %s", b, err, golden)
 	}
-	if got, err := decodeJob(golden); err != nil || got != j {
+	if got, err := decodeJob(golden); err != nil || !slices.Equal(got.Runs, j.Runs) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	// What later versions add is no trouble.
-	if got, err := decodeJob([]byte(`{"v":1,"run":"a-1","more":true}`)); err != nil || got.Run != "a-1" {
+	if got, err := decodeJob([]byte(`{"v":1,"run":"a-1","more":true}`)); err != nil || !slices.Equal(got.Runs, []string{"a-1"}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	some := Job{[]string{"a-1", "a-2"}}
+	if b, err := some.encode(); err != nil || string(b) != `{"v":2,"runs":["a-1","a-2"]}` {
+		t.Fatalf("%s, %v", b, err)
+	}
+	if got, err := decodeJob([]byte(`{"v":2,"runs":["a-1","a-2"]}`)); err != nil || !slices.Equal(got.Runs, some.Runs) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 }
@@ -475,6 +546,7 @@ func TestPayloadGolden(t *testing.T) {
 func FuzzDecodeJob(f *testing.F) {
 	f.Add([]byte(`{"v":1,"run":"a-1"}`))
 	f.Add([]byte(`{"v":1}`))
+	f.Add([]byte(`{"v":2,"runs":["a-1","a-2"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		j, err := decodeJob(b)
 		if err != nil {
@@ -484,8 +556,8 @@ func FuzzDecodeJob(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := decodeJob(again); err != nil || back != j {
-			t.Fatalf("%q became %q, %v", j.Run, back.Run, err)
+		if back, err := decodeJob(again); err != nil || !slices.Equal(back.Runs, j.Runs) {
+			t.Fatalf("%q became %q, %v", j.Runs, back.Runs, err)
 		}
 	})
 }
@@ -504,7 +576,7 @@ func TestEmptyQueueCostsNoScript(t *testing.T) {
 	}})
 	t.Cleanup(func() { c.Close() })
 	got := make(chan string, 1)
-	serve(t, c, 1, func(_ context.Context, j Job) error { got <- j.Run; return nil })
+	serve(t, c, 1, func(_ context.Context, j Job) error { got <- j.Runs[0]; return nil })
 	for range 20 {
 		if !<-asked {
 			t.Fatal("asynq's question is not recognised any more")
@@ -544,7 +616,7 @@ func TestFull(t *testing.T) {
 	if err := c.redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.NewClient(0).Enqueue(t.Context(), Task{Job{"r"}, Bulk, 0})
+	_, err = c.NewClient(0).Enqueue(t.Context(), Task{"r", Bulk, 0})
 	if !IsFull(err) {
 		t.Fatalf("a full server: %v", err)
 	}

@@ -31,6 +31,8 @@ type ServerConfig struct {
 	// Grace is how long Shutdown waits for jobs under way before it gives them
 	// back; 0 is 30 s.
 	Grace time.Duration
+	// beatEvery is how often a sign of life is given; 0 is BeatEvery.
+	beatEvery time.Duration
 	// Log hears of trouble; nil is silence.
 	Log *slog.Logger
 }
@@ -40,6 +42,10 @@ type Server struct {
 	asynq   *asynq.Server
 	handler Handler
 	log     *slog.Logger
+	// live gives signs of life until silence is called, and died is closed.
+	live    func(ctx context.Context)
+	silence context.CancelFunc
+	died    chan struct{}
 }
 
 // NewServer makes a server that takes jobs of all classes.
@@ -58,8 +64,10 @@ func (c *Conn) NewServer(o ServerConfig) *Server {
 	def(&o.CheckEvery, 80*time.Millisecond)
 	def(&o.DelayedEvery, time.Second)
 	def(&o.Grace, 30*time.Second)
+	def(&o.beatEvery, BeatEvery)
 	s := &Server{handler: o.Handler, log: o.Log}
-	queues := map[string]int{}
+	s.live = func(ctx context.Context) { c.life(ctx, o.Concurrency, o.beatEvery, o.Log) }
+	queues := map[string]int{groupQueue: weights[Bulk]}
 	for class, w := range weights {
 		queues[queueName(class)] = w
 	}
@@ -84,6 +92,12 @@ func (s *Server) Start() error {
 	if err := s.asynq.Start(asynq.HandlerFunc(s.process)); err != nil {
 		return fmt.Errorf("start to take jobs: %w", err)
 	}
+	ctx, silence := context.WithCancel(context.Background())
+	s.silence, s.died = silence, make(chan struct{})
+	go func() {
+		defer close(s.died)
+		s.live(ctx)
+	}()
 	return nil
 }
 
@@ -93,7 +107,17 @@ func (s *Server) Stop() { s.asynq.Stop() }
 // Shutdown takes no more jobs and waits for those under way, at most for the
 // grace period; what has not ended then goes back into the queue and its
 // context is cancelled.
-func (s *Server) Shutdown() { s.asynq.Shutdown() }
+func (s *Server) Shutdown() {
+	s.asynq.Shutdown()
+	if s.silence == nil {
+		return // it never started
+	}
+	s.silence()
+	select {
+	case <-s.died:
+	case <-time.After(2 * time.Second): // the queue does not answer
+	}
+}
 
 func (s *Server) process(ctx context.Context, t *asynq.Task) (err error) {
 	job, err := decodeJob(t.Payload())
@@ -103,14 +127,14 @@ func (s *Server) process(ctx context.Context, t *asynq.Task) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "panic while working on a job", slog.String("run", job.Run),
+			s.log.LogAttrs(ctx, slog.LevelError, "panic while working on a job", slog.Any("runs", job.Runs),
 				slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	err = s.handler(ctx, job)
 	if permanent(err) {
-		s.log.LogAttrs(ctx, slog.LevelError, "job dropped", slog.String("run", job.Run), slog.Any("err", err))
+		s.log.LogAttrs(ctx, slog.LevelError, "job dropped", slog.Any("runs", job.Runs), slog.Any("err", err))
 		return errors.Join(err, asynq.RevokeTask)
 	}
 	return err

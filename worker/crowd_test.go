@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -151,4 +152,146 @@ func TestRetryAfterIsObeyedByAllWorkers(t *testing.T) {
 			t.Fatalf("%d visits, %+v", visits.Load(), b.Outcomes)
 		}
 	})
+}
+
+// forgetful are places that do not answer every second time in the beginning.
+type forgetful struct {
+	worker.Places
+	asked atomic.Int64
+}
+
+func (p *forgetful) Take(ctx context.Context, places []queue.Place) (func(), string, time.Duration, error) {
+	if n := p.asked.Add(1); n <= 60 && n%2 == 0 {
+		return nil, "", 0, errors.New("LOADING the dataset in memory")
+	}
+	return p.Places.Take(ctx, places)
+}
+
+// That the keeper of the manners is away is not the site's fault: no attempt
+// counts, whether it was away at the beginning of an audit or in its midst.
+func TestMannersAway(t *testing.T) {
+	s := newStore(t)
+	targets := storetest.Targets(30)
+	b := storetest.Batch(t, s.Store, targets...)
+	f := &fake{manners: worker.NewManners(&forgetful{Places: worker.NewPlaces()}, worker.Limits{})}
+	c := quick(s, embedded(t), f)
+	// What is given back for later is due at once.
+	c.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+	start(t, c)
+	ended(t, s, b.ID)
+	page, err := s.Results(t.Context(), store.Filter{Batch: b.ID}, "", 50)
+	if err != nil || len(page.Rows) != len(targets) {
+		t.Fatalf("%d rows, %v", len(page.Rows), err)
+	}
+	for _, r := range page.Rows {
+		if r.Outcome != report.OutcomeSuccessful || r.Attempts != 1 {
+			t.Errorf("%s: %s after %d attempts", r.Target, r.Outcome, r.Attempts)
+		}
+	}
+}
+
+// A small batch does not wait behind a big one where both are at one address:
+// it gets the next places there.
+func TestSmallBatchOvertakesAtAnAddress(t *testing.T) {
+	onBoth(t, func(t *testing.T, q *queue.Conn) {
+		s := watch(storetest.Open(t, t.TempDir(), store.Options{SmallBatch: 5}))
+		big := storetest.Batch(t, s.Store, storetest.Targets(300)...)
+		begun, goOn := make(chan string, 400), make(chan struct{})
+		places := worker.NewPlaces()
+		if !q.IsEmbedded() {
+			shared := q.NewPlaces(nil)
+			t.Cleanup(shared.Close)
+			places = shared
+		}
+		platform := func(string) []netip.Addr { return someAddresses }
+		// As two processes, one of which may have all the places.
+		for range 2 {
+			f := &fake{manners: worker.NewManners(places, worker.Limits{}), addresses: platform, answer: blocking(begun, goOn)}
+			start(t, quick(s, q, f))
+		}
+		for range 8 {
+			<-begun
+		}
+		small := storetest.Batch(t, s.Store, "https://urgent.example/agentic.json")
+		passed := 0
+		for {
+			goOn <- struct{}{}
+			target := <-begun
+			if strings.Contains(target, "urgent") {
+				break
+			}
+			// It must get there first; from then on it is next.
+			if passed++; passed > 25 {
+				t.Fatalf("%d of the big list have passed it", passed)
+			}
+			select {
+			case <-s.written:
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		close(goOn)
+		ended(t, s, small.ID)
+		if b, err := s.Batch(t.Context(), big.ID); err != nil || b.OpenRuns == 0 {
+			t.Fatalf("the big batch ended first: %v", err)
+		}
+	})
+}
+
+var someAddresses = []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+
+// waitFor looks again and again whether something of a worker has come true.
+func waitFor(t *testing.T, what string, come func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	patience := time.After(time.Minute)
+	for !come() {
+		select {
+		case <-tick.C:
+		case <-patience:
+			t.Fatalf("it does not come true that %s", what)
+		}
+	}
+}
+
+// Who only waits for a busy host is not visited any more once the batch is
+// paused, and goes on when it is resumed.
+func TestPauseSendsWaitingRunsHome(t *testing.T) {
+	s := newStore(t)
+	var targets []string
+	for i := range 60 {
+		targets = append(targets, fmt.Sprintf("https://one.example/%d/agentic.json", i))
+	}
+	b := storetest.Batch(t, s.Store, targets...)
+	begun, goOn := make(chan string, 100), make(chan struct{})
+	f := &fake{answer: blocking(begun, goOn)}
+	w, err := worker.New(quick(s, embedded(t), f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	waitFor(t, "runs wait for the host", func() bool { return w.Parked() >= 10 })
+	if err := s.PauseBatch(t.Context(), b.ID, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "nobody waits any more", func() bool { return w.Parked() == 0 })
+	goOn <- struct{}{}
+	until(t, s, b.ID, func(b *store.Batch) bool { return b.Done() == 1 })
+	if len(begun) != 0 {
+		t.Fatalf("%s was visited after the pause", <-begun)
+	}
+	close(goOn)
+	if err := s.ResumeBatch(t.Context(), b.ID); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, s, b.ID)
 }

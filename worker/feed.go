@@ -13,6 +13,11 @@ import (
 // small enough to let claims and results through.
 const feedChunk = 500
 
+// manyEnqueued is how many runs of a class must be in the queue before they are
+// handed over several to a job: so many that every worker has enough to do, also
+// if each takes several for one.
+const manyEnqueued = 1000
+
 // nudge wakes the feeder, which then looks for due runs without waiting.
 func (w *Worker) nudge() {
 	select {
@@ -74,7 +79,7 @@ func (w *Worker) fill(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if err := w.enqueue(ctx, class, due); err != nil {
+		if err := w.enqueue(ctx, class, due, load.Enqueued[class]); err != nil {
 			return false, err
 		}
 		more = more || len(due) == feedChunk
@@ -85,13 +90,18 @@ func (w *Worker) fill(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// enqueue hands runs to the queue, and back to the store what it did not take.
-func (w *Worker) enqueue(ctx context.Context, class store.Class, due []store.Due) error {
+// enqueue hands runs to the queue, which holds so many of their class already,
+// and back to the store what it did not take.
+func (w *Worker) enqueue(ctx context.Context, class store.Class, due []store.Due, holds int64) error {
 	tasks := make([]queue.Task, len(due))
 	for i, d := range due {
-		tasks[i] = queue.Task{Job: queue.Job{Run: string(d.Run)}, Class: queue.Class(class), Token: d.Token}
+		tasks[i] = queue.Task{Run: string(d.Run), Class: queue.Class(class), Token: d.Token}
 	}
-	left, err := w.client.EnqueueAll(ctx, tasks)
+	put := w.client.EnqueueAll
+	if class == store.ClassBulk && holds >= manyEnqueued {
+		put = w.client.EnqueueGroups
+	}
+	left, err := put(ctx, tasks)
 	if err == nil {
 		return nil
 	}
@@ -153,7 +163,7 @@ func (w *Worker) remember(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := w.enqueue(ctx, class, due); err != nil {
+			if err := w.enqueue(ctx, class, due, enqueued); err != nil {
 				return err
 			}
 			found += len(due)
@@ -170,13 +180,40 @@ func (w *Worker) remember(ctx context.Context) error {
 }
 
 // sweep lets the first of every line try its luck: places can be given back
-// by other workers, which cannot wake anybody here.
+// by other workers, which cannot wake anybody here. Who waits for nothing any
+// more, since the batch was paused or cancelled, goes back to the store.
 func (w *Worker) sweep(ctx context.Context) {
 	for pause(ctx, time.Second) {
+		if err := w.sendHome(ctx); err != nil && ctx.Err() == nil {
+			w.log.LogAttrs(ctx, slog.LevelWarn, "not known whether the batches of waiting runs go on", slog.Any("err", err))
+		}
 		for _, r := range w.lot.sweep(w.c.Now()) {
 			if w.slots.offer(r) {
 				w.resume(r)
 			}
 		}
 	}
+}
+
+// sendHome gives back the waiting runs of batches that were paused or cancelled.
+func (w *Worker) sendHome(ctx context.Context) error {
+	waiting := append(w.lot.all(), w.slots.all()...)
+	if len(waiting) == 0 {
+		return nil
+	}
+	claims := make([]*store.Claim, len(waiting))
+	for i, r := range waiting {
+		claims[i] = r.Claim
+	}
+	halted, err := w.c.Store.Halted(ctx, claims)
+	if err != nil || len(halted) == 0 {
+		return err
+	}
+	gone := map[*store.Claim]bool{}
+	for _, c := range halted {
+		gone[c] = true
+	}
+	// Some may have got their turn meanwhile: those go on.
+	w.releaseAll(append(w.lot.takeOut(gone), w.slots.takeOut(gone)...))
+	return nil
 }

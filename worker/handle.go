@@ -49,23 +49,50 @@ func (w *Worker) handle(ctx context.Context, j queue.Job) error {
 		return queue.RetryIn(errStopping, 0)
 	}
 	defer w.inFlight.Done()
-	c, err := w.c.Store.ClaimRun(w.work, store.RunID(j.Run), w.c.Name, w.c.Lease)
-	if err != nil {
-		w.next()
-		switch {
-		case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrNotFound):
-			w.log.LogAttrs(ctx, slog.LevelDebug, "job without a run to do", slog.String("run", j.Run), slog.Any("err", err))
-			return nil
-		case w.fail(err):
-			return queue.RetryIn(err, 0)
+	runs, err := w.claim(ctx, j)
+	if len(runs) > 0 {
+		// The others take what slots are free, or the next ones.
+		for _, r := range runs[1:] {
+			if w.slots.offer(r) {
+				w.resume(r)
+			}
 		}
-		w.log.LogAttrs(ctx, slog.LevelWarn, "run not claimed", slog.String("run", j.Run), slog.Any("err", err))
-		return queue.RetryIn(err, jitter(5*time.Second))
+		w.attend(runs[0])
 	}
-	w.hold(c, true)
-	w.attend(&run{Claim: c})
 	w.next()
-	return nil
+	switch {
+	case err == nil:
+		return nil
+	case w.fail(err):
+		return queue.RetryIn(err, 0)
+	}
+	w.log.LogAttrs(ctx, slog.LevelWarn, "run not claimed", slog.Any("runs", j.Runs), slog.Any("err", err))
+	return queue.RetryIn(err, jitter(5*time.Second))
+}
+
+// claim claims what is to be done of a job. An error says that the rest must be
+// tried again.
+func (w *Worker) claim(ctx context.Context, j queue.Job) (runs []*run, err error) {
+	claims := make([]*store.Claim, len(j.Runs))
+	errs := make([]error, len(j.Runs))
+	var wg sync.WaitGroup
+	for i, id := range j.Runs[1:] { // at the same time, so that they share a transaction
+		wg.Go(func() { claims[i+1], errs[i+1] = w.c.Store.ClaimRun(w.work, store.RunID(id), w.c.Name, w.c.Lease) })
+	}
+	claims[0], errs[0] = w.c.Store.ClaimRun(w.work, store.RunID(j.Runs[0]), w.c.Name, w.c.Lease)
+	wg.Wait()
+	for i, c := range claims {
+		switch e := errs[i]; {
+		case e == nil:
+			w.hold(c, true)
+			runs = append(runs, &run{Claim: c})
+		case errors.Is(e, store.ErrStale), errors.Is(e, store.ErrNotFound):
+			w.log.LogAttrs(ctx, slog.LevelDebug, "job without a run to do", slog.String("run", j.Runs[i]), slog.Any("err", e))
+		case err == nil:
+			err = e
+		}
+	}
+	return runs, err
 }
 
 // enter counts a piece of work that drain waits for.
@@ -115,12 +142,11 @@ func (w *Worker) attend(r *run) {
 		return
 	}
 	key := hostKey(r.Host)
-	release, busy, rest, err := w.c.Manners.takeAll(w.work, []string{key})
-	v := &visitor{host: r.Host}
+	release, busy, rest, err := w.c.Manners.takeAll(w.work, r.urgent(), []string{key})
+	v := &visitor{host: r.Host, urgent: r.urgent()}
 	switch {
 	case err != nil:
-		w.log.LogAttrs(w.work, slog.LevelWarn, "no word about manners", slog.String("run", string(r.Run)), slog.Any("err", err))
-		w.release(r, w.c.Now().Add(jitter(5*time.Second)))
+		w.mannersAway(r, err)
 		return
 	case rest > 0:
 		// The attempt counts, though the host is not visited: it has answered
@@ -139,12 +165,14 @@ func (w *Worker) attend(r *run) {
 	}
 	release()
 	v.mu.Lock()
-	busy, foreign := v.busy, v.foreign
+	busy, foreign, unknown := v.busy, v.foreign, v.unknown
 	v.mu.Unlock()
 	switch {
 	case err != nil:
 		// The grace period is over.
 		w.release(r, w.c.Now())
+	case unknown != nil:
+		w.mannersAway(r, unknown)
 	case busy != "" && !foreign:
 		w.park(r, busy)
 	case busy != "" && r.waits < maxWaits:
@@ -156,6 +184,13 @@ func (w *Worker) attend(r *run) {
 		}
 		w.conclude(r, j, started)
 	}
+}
+
+// mannersAway gives a run back because it is not known whether its site may be
+// visited.
+func (w *Worker) mannersAway(r *run, err error) {
+	w.log.LogAttrs(w.work, slog.LevelWarn, "no word about manners", slog.String("run", string(r.Run)), slog.Any("err", err))
+	w.release(r, w.c.Now().Add(jitter(5*time.Second)))
 }
 
 // maxWaits bounds how often a run begins anew because a second host, where its
@@ -171,7 +206,7 @@ func (w *Worker) park(r *run, key string) {
 		return
 	}
 	// The place may have been given back before the run was in line.
-	if release, busy, _, err := w.c.Manners.takeAll(w.work, []string{key}); err == nil && busy == "" {
+	if release, busy, _, err := w.c.Manners.takeAll(w.work, r.urgent(), []string{key}); err == nil && busy == "" {
 		release()
 	}
 }

@@ -31,13 +31,14 @@ type Places interface {
 
 // NewPlaces makes places for the workers of one process.
 func NewPlaces() Places {
-	return &memoryPlaces{taken: map[string]int{}, rests: map[string]time.Time{}}
+	return &memoryPlaces{taken: map[string]int{}, rests: map[string]time.Time{}, wanted: map[string]time.Time{}}
 }
 
 type memoryPlaces struct {
-	mu    sync.Mutex
-	taken map[string]int
-	rests map[string]time.Time // until when
+	mu     sync.Mutex
+	taken  map[string]int
+	rests  map[string]time.Time // until when
+	wanted map[string]time.Time // by somebody urgent, until when
 }
 
 func (p *memoryPlaces) Take(_ context.Context, places []queue.Place) (func(), string, time.Duration, error) {
@@ -53,7 +54,19 @@ func (p *memoryPlaces) Take(_ context.Context, places []queue.Place) (func(), st
 		}
 	}
 	for _, pl := range places {
-		if p.taken[pl.Key] >= pl.Most {
+		until, wanted := p.wanted[pl.Key]
+		if wanted && !until.After(now) {
+			delete(p.wanted, pl.Key)
+			wanted = false
+		}
+		switch full := p.taken[pl.Key] >= pl.Most; {
+		case full && pl.Urgent:
+			if len(p.wanted) >= maxRests {
+				maps.DeleteFunc(p.wanted, func(_ string, until time.Time) bool { return !until.After(now) })
+			}
+			p.wanted[pl.Key] = now.Add(queue.PlaceWanted)
+			return nil, pl.Key, 0, nil
+		case full, wanted && !pl.Urgent:
 			return nil, pl.Key, 0, nil
 		}
 	}
@@ -125,6 +138,8 @@ var errBusy = errors.New("too many audits at this host or address at the moment"
 // visitor is the run behind the context of an audit.
 type visitor struct {
 	host string
+	// urgent ones go before others: small batches, and who waits for an answer.
+	urgent bool
 	// busy is the key that was found taken, "" if none was. foreign says that
 	// it belongs to another host than that of the target.
 	mu      sync.Mutex
@@ -132,18 +147,22 @@ type visitor struct {
 	foreign bool
 	// rest is how long the host has asked to be left alone, 0 if it has not.
 	rest time.Duration
+	// unknown is why it was not known whether a place was free, nil if it always
+	// was.
+	unknown error
 	// settled says that the audit is done: what follows it may find hosts busy,
 	// but no longer makes the audit begin anew.
 	settled bool
 }
 
 // settle reports whether the audit has come to its end: it was not turned
-// away, or by a host of others and too often to begin anew (tired). From then
+// away, or by a host of others and too often to begin anew (tired), and what it
+// did not read is not for our own trouble. From then
 // on nothing turns it away.
 func (v *visitor) settle(tired bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.busy != "" && !(v.foreign && tired) {
+	if v.unknown != nil || v.busy != "" && !(v.foreign && tired) {
 		return false
 	}
 	v.settled, v.busy, v.foreign = true, "", false
@@ -190,7 +209,20 @@ func (v *visitor) turnedAway() bool {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.busy != ""
+	return v.busy != "" || v.unknown != nil
+}
+
+// lose notes that the audit must begin anew, for who hands out places does not
+// answer: the site has no part in that.
+func (v *visitor) lose(err error) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.settled {
+		v.unknown = err
+	}
 }
 
 type visitorKey struct{}
@@ -202,12 +234,12 @@ type visitorKey struct{}
 // host that has asked to be left alone.
 func (m *Manners) Visit(ctx context.Context, host string) (visiting context.Context, leave func(), err error) {
 	for {
-		leave, busy, rest, err := m.takeAll(ctx, []string{hostKey(host)})
+		leave, busy, rest, err := m.takeAll(ctx, true, []string{hostKey(host)})
 		switch {
 		case err != nil:
 			return nil, nil, fmt.Errorf("manners: %w", err)
 		case busy == "":
-			return context.WithValue(ctx, visitorKey{}, &visitor{host: host, settled: true}), leave, nil
+			return context.WithValue(ctx, visitorKey{}, &visitor{host: host, urgent: true, settled: true}), leave, nil
 		case rest > 0:
 			return nil, nil, &fetch.RestError{For: rest}
 		case !pause(ctx, 20*time.Millisecond):
@@ -241,9 +273,12 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 	keys = slices.Compact(keys)
 	deadline := time.Now().Add(v.patience(m.patience))
 	for {
-		release, busy, rest, err := m.takeAll(ctx, keys)
+		release, busy, rest, err := m.takeAll(ctx, v == nil || v.urgent, keys)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
 		case err != nil:
+			v.lose(err)
 			return nil, fmt.Errorf("manners: %w", err)
 		case busy == "":
 			return release, nil
@@ -263,8 +298,8 @@ func (m *Manners) Admit(ctx context.Context, host string, addrs []netip.Addr) (f
 }
 
 // takeAll takes a place under each key, or none and a key that is busy, for
-// rest at least if that is not 0.
-func (m *Manners) takeAll(ctx context.Context, keys []string) (release func(), busy string, rest time.Duration, err error) {
+// rest at least if that is not 0. Who is urgent is asked in first.
+func (m *Manners) takeAll(ctx context.Context, urgent bool, keys []string) (release func(), busy string, rest time.Duration, err error) {
 	places := make([]queue.Place, 0, len(keys))
 	for _, k := range keys {
 		most := m.limits.Address
@@ -272,7 +307,7 @@ func (m *Manners) takeAll(ctx context.Context, keys []string) (release func(), b
 			most = m.limits.Host
 		}
 		if most > 0 {
-			places = append(places, queue.Place{Key: k, Most: most})
+			places = append(places, queue.Place{Key: k, Most: most, Urgent: urgent})
 		}
 	}
 	giveBack, busy, rest, err := m.places.Take(ctx, places)

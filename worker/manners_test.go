@@ -10,6 +10,7 @@ import (
 
 	"agentaudit/audit"
 	"agentaudit/fetch"
+	"agentaudit/queue"
 	"agentaudit/store"
 )
 
@@ -19,7 +20,7 @@ func TestAdmitOwnHost(t *testing.T) {
 	m := NewManners(nil, Limits{Address: 1})
 	ctx := context.WithValue(t.Context(), visitorKey{}, &visitor{host: "a.example."})
 	// The worker holds the host for the run, so only the address is taken.
-	held, busy, _, err := m.takeAll(ctx, []string{hostKey("a.example")})
+	held, busy, _, err := m.takeAll(ctx, false, []string{hostKey("a.example")})
 	if err != nil || busy != "" {
 		t.Fatal(busy, err)
 	}
@@ -44,7 +45,7 @@ func TestAdmitOwnHost(t *testing.T) {
 func TestAdmitWaitsForASecondHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewManners(nil, Limits{})
-		_, _, _, err := m.takeAll(t.Context(), []string{hostKey("readme.example")})
+		_, _, _, err := m.takeAll(t.Context(), false, []string{hostKey("readme.example")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,10 +127,73 @@ func TestMappedAddressIsTheSame(t *testing.T) {
 	}
 }
 
+func TestUrgentGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManners(nil, Limits{})
+		take := func(urgent bool) (release func(), got bool) {
+			release, busy, _, err := m.takeAll(t.Context(), urgent, []string{hostKey("a.example")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return release, busy == ""
+		}
+		release, _ := take(false)
+		if _, got := take(true); got {
+			t.Fatal("two at a host")
+		}
+		release()
+		if _, got := take(false); got {
+			t.Fatal("the place that is kept was given away")
+		}
+		if release, got := take(true); !got {
+			t.Fatal("the place was kept for nobody")
+		} else {
+			release()
+		}
+		time.Sleep(queue.PlaceWanted)
+		if _, got := take(false); !got {
+			t.Fatal("the place is kept for ever")
+		}
+	})
+}
+
+func TestLotLetsUrgentRunsGoFirst(t *testing.T) {
+	const room = 40
+	l := newLot(room)
+	now := time.Unix(1_790_000_000, 0)
+	claim := func(c store.Class) *run { return &run{Claim: &store.Claim{Class: c}} }
+	for i := range room {
+		if _, ok := l.park("k"+string(rune('0'+i%4)), claim(store.ClassBulk), now); ok != (i < 30) {
+			t.Fatalf("bulk run %d of a list: parked %v", i, ok)
+		}
+	}
+	for i := range 10 {
+		if _, ok := l.park("k0", claim(store.ClassSmall), now); !ok {
+			t.Fatalf("no room for the small run %d", i)
+		}
+	}
+	if got := l.all(); len(got) != room || len(l.sweep(now)) != 5 {
+		t.Fatalf("%d runs wait", len(got))
+	}
+	for i := range 9 {
+		if r := l.next("k0"); r == nil || !r.urgent() {
+			t.Fatalf("the run in place %d is %+v", i, r)
+		}
+	}
+	r := l.next("k0")
+	if r == nil || r.urgent() {
+		t.Fatalf("behind the urgent runs comes %+v", r)
+	}
+	left := l.all()
+	if out := l.takeOut(map[*store.Claim]bool{left[0].Claim: true, r.Claim: true}); len(out) != 1 || out[0] != left[0] || l.parked != len(left)-1 {
+		t.Fatalf("%d taken out, %d parked", len(out), l.parked)
+	}
+}
+
 func TestLotSendsAwayByTurns(t *testing.T) {
 	l := newLot(1000)
 	now := time.Unix(1_790_000_000, 0)
-	claim := func() *run { return &run{Claim: &store.Claim{}} }
+	claim := func() *run { return &run{Claim: &store.Claim{Class: store.ClassBulk}} }
 	for range perKey {
 		if _, ok := l.park("k", claim(), now); !ok {
 			t.Fatal("no room in an empty lot")
@@ -163,7 +227,7 @@ func TestLotSendsAwayByTurns(t *testing.T) {
 func TestLotForgetsEmptyLines(t *testing.T) {
 	l := newLot(10)
 	now := time.Unix(1_790_000_000, 0)
-	l.park("k", &run{}, now)
+	l.park("k", &run{Claim: &store.Claim{}}, now)
 	if r := l.next("k"); r == nil {
 		t.Fatal("nobody in line")
 	}
@@ -181,7 +245,7 @@ func TestLotForgetsEmptyLines(t *testing.T) {
 func TestASettledAuditIsNotTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewManners(nil, Limits{})
-		if _, _, _, err := m.takeAll(t.Context(), []string{hostKey("www.a.example")}); err != nil {
+		if _, _, _, err := m.takeAll(t.Context(), false, []string{hostKey("www.a.example")}); err != nil {
 			t.Fatal(err)
 		}
 		v := &visitor{host: "a.example"}
@@ -216,7 +280,7 @@ func TestVisitsHaveTheirTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, busy, _, err := m.takeAll(t.Context(), []string{hostKey("a.example")}); err != nil || busy == "" {
+		if _, busy, _, err := m.takeAll(t.Context(), false, []string{hostKey("a.example")}); err != nil || busy == "" {
 			t.Fatalf("a worker comes to the host meanwhile: %v", err)
 		}
 		// The host's own place is the visit's, and it waits for the address.

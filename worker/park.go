@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,9 @@ type run struct {
 	// waits counts how often the run had to wait for a second host.
 	waits int
 }
+
+// urgent runs go before others at a busy host or address.
+func (r *run) urgent() bool { return r.Class == store.ClassSmall }
 
 // slots bounds the audits at once. What was parked and may go on takes the
 // next free slot before any new job does.
@@ -66,20 +70,55 @@ func (s *slots) abandon() []*run {
 	return r
 }
 
-// perKey bounds the runs parked under one key: enough to keep a slow host busy
+// all returns the runs that wait for a slot.
+func (s *slots) all() []*run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ready)
+}
+
+// takeOut takes those of some claims out of the line, and returns them.
+func (s *slots) takeOut(claims map[*store.Claim]bool) []*run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*run
+	s.ready, out = part(s.ready, claims)
+	return out
+}
+
+// part parts runs into those that stay and those of some claims.
+func part(runs []*run, claims map[*store.Claim]bool) (stay, out []*run) {
+	for _, r := range runs {
+		if claims[r.Claim] {
+			out = append(out, r)
+		} else {
+			stay = append(stay, r)
+		}
+	}
+	return stay, out
+}
+
+// perKey bounds the runs parked in one line: enough to keep a slow host busy
 // while the next come from the store.
 const perKey = 32
 
-// lot holds runs that wait for a host or an address, without a slot.
+// lot holds runs that wait for a host or an address, without a slot. Under each
+// key there is a line of urgent runs, and behind it one of all others.
 type lot struct {
 	mu     sync.Mutex
 	most   int
 	parked int
-	lines  map[string]*line
+	lines  map[place]*line
 	closed bool
 }
 
-// line is who waits under one key.
+// place is where a run waits.
+type place struct {
+	key    string
+	urgent bool
+}
+
+// line is who waits in one place.
 type line struct {
 	runs []*run
 	// turn is when a run that finds the line full may expect its turn.
@@ -88,26 +127,31 @@ type line struct {
 	took time.Duration
 }
 
-func newLot(most int) *lot { return &lot{most: most, lines: map[string]*line{}} }
+func newLot(most int) *lot { return &lot{most: most, lines: map[place]*line{}} }
 
 // park puts a run in line. If there is no room it returns when the run's turn
-// may come instead.
+// may come instead. A quarter of all room is kept for urgent runs.
 func (l *lot) park(key string, r *run, now time.Time) (later time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.lines[key]
+	at := place{key, r.urgent()}
+	n := l.lines[at]
 	if n == nil {
 		// Until it is known: what an audit takes, shared by eight at an address.
 		n = &line{took: 300 * time.Millisecond}
 		if strings.HasPrefix(key, "addr ") {
 			n.took /= 8
 		}
-		l.lines[key] = n
+		l.lines[at] = n
 	}
 	if l.closed {
 		return now, false
 	}
-	if l.parked < l.most && len(n.runs) < perKey {
+	most := l.most
+	if !at.urgent {
+		most -= l.most / 4
+	}
+	if l.parked < most && len(n.runs) < perKey {
 		l.parked++
 		n.runs = append(n.runs, r)
 		return time.Time{}, true
@@ -125,11 +169,19 @@ func (l *lot) park(key string, r *run, now time.Time) (later time.Time, ok bool)
 	return n.turn, false
 }
 
-// next takes the first run out of a line, nil if nobody waits there.
+// next takes the first run that waits under a key, nil if nobody does.
 func (l *lot) next(key string) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.lines[key]
+	if r := l.first(place{key, true}); r != nil {
+		return r
+	}
+	return l.first(place{key, false})
+}
+
+// first takes the first run out of a line.
+func (l *lot) first(at place) *run {
+	n := l.lines[at]
 	if n == nil || len(n.runs) == 0 {
 		return nil
 	}
@@ -143,27 +195,57 @@ func (l *lot) next(key string) *run {
 func (l *lot) learn(key string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := l.lines[key]; n != nil {
-		n.took = (3*n.took + d) / 4
+	for _, urgent := range []bool{true, false} {
+		if n := l.lines[place{key, urgent}]; n != nil {
+			n.took = (3*n.took + d) / 4
+		}
 	}
 }
 
-// sweep takes the first run out of every line, and forgets lines that nobody
-// waits in.
+// sweep takes the first run out of every line, the urgent ones in front, and
+// forgets lines that nobody waits in.
 func (l *lot) sweep(now time.Time) []*run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var out []*run
-	for key, n := range l.lines {
-		if len(n.runs) > 0 {
-			out = append(out, n.runs[0])
-			n.runs = n.runs[1:]
-			l.parked--
-		} else if n.turn.Before(now) {
-			delete(l.lines, key)
+	var urgent, others []*run
+	for at, n := range l.lines {
+		r := l.first(at)
+		switch {
+		case r == nil && n.turn.Before(now):
+			delete(l.lines, at)
+		case r == nil:
+		case at.urgent:
+			urgent = append(urgent, r)
+		default:
+			others = append(others, r)
 		}
 	}
+	return append(urgent, others...)
+}
+
+// all returns the runs that wait in any line.
+func (l *lot) all() []*run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []*run
+	for _, n := range l.lines {
+		out = append(out, n.runs...)
+	}
 	return out
+}
+
+// takeOut takes those of some claims out of their lines, and returns them.
+func (l *lot) takeOut(claims map[*store.Claim]bool) []*run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*run
+	for _, n := range l.lines {
+		var out []*run
+		n.runs, out = part(n.runs, claims)
+		all = append(all, out...)
+	}
+	l.parked -= len(all)
+	return all
 }
 
 // empty closes the lot and returns all who wait.

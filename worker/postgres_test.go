@@ -94,7 +94,7 @@ func (s *seeing) FinishRun(ctx context.Context, c *store.Claim, r *report.Result
 // worker has given it up.
 func TestPostgresFreezes(t *testing.T) {
 	server := storetest.PostgresServer(t)
-	s := watch(storetest.Open(t, server.Database(t), store.Options{Patience: 300 * time.Millisecond}))
+	s := watch(storetest.Open(t, server.Database(t), store.Options{Patience: 2 * time.Second}))
 	b := storetest.Batch(t, s.Store, storetest.Targets(100)...)
 	away := &seeing{s, make(chan struct{}), new(sync.Once)}
 	var n atomic.Int64

@@ -31,6 +31,7 @@ type Runs interface {
 	FinishRun(ctx context.Context, c *store.Claim, r *report.Result) error
 	RetryRun(ctx context.Context, c *store.Claim, due time.Time, kept *report.Result) error
 	ReleaseRun(ctx context.Context, c *store.Claim, due time.Time) error
+	Halted(ctx context.Context, claims []*store.Claim) ([]*store.Claim, error)
 	RenewLeases(ctx context.Context, claims []*store.Claim, lease time.Duration) (int64, error)
 	ResetRunning(ctx context.Context) (int64, error)
 	ExpireLeases(ctx context.Context) (int64, error)

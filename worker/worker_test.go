@@ -116,12 +116,12 @@ func TestDoubledTasks(t *testing.T) {
 		for i := range 50 {
 			for token := range int64(4) {
 				run := fmt.Sprintf("%s-%d", b.ID, i+1)
-				if _, err := client.Enqueue(t.Context(), queue.Task{Job: queue.Job{Run: run}, Class: queue.Small, Token: 100 + token}); err != nil {
+				if _, err := client.Enqueue(t.Context(), queue.Task{Run: run, Class: queue.Small, Token: 100 + token}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			// And tasks for what does not exist.
-			if _, err := client.Enqueue(t.Context(), queue.Task{Job: queue.Job{Run: fmt.Sprint("nonsense", i)}, Class: queue.Bulk}); err != nil {
+			if _, err := client.Enqueue(t.Context(), queue.Task{Run: fmt.Sprint("nonsense", i), Class: queue.Bulk}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,6 +134,37 @@ func TestDoubledTasks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A job of many runs has each of them audited once, with fewer slots than that
+// too, and whatever has become of some of them.
+func TestGroupedTasks(t *testing.T) {
+	for _, concurrency := range []int{1, 3, 16} {
+		s := newStore(t)
+		q := embedded(t)
+		const n = 10 * queue.GroupSize
+		b := storetest.Batch(t, s.Store, storetest.Targets(n)...)
+		var tasks []queue.Task
+		for i := range n {
+			tasks = append(tasks, queue.Task{Run: fmt.Sprintf("%s-%d", b.ID, i+1), Class: queue.Bulk, Token: 100})
+			if i%queue.GroupSize == 1 { // what does not exist
+				tasks = append(tasks, queue.Task{Run: fmt.Sprint("nonsense", i), Class: queue.Bulk})
+			}
+		}
+		if _, err := q.NewClient(0).EnqueueGroups(t.Context(), tasks); err != nil {
+			t.Fatal(err)
+		}
+		f := &fake{}
+		c := quick(s, q, f)
+		c.Concurrency = concurrency
+		start(t, c)
+		ended(t, s, b.ID)
+		for _, target := range storetest.Targets(n) {
+			if n := f.audited(target); n != 1 {
+				t.Fatalf("%s was audited %d times", target, n)
+			}
+		}
+	}
 }
 
 func TestPauseResumeCancel(t *testing.T) {

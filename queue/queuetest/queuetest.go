@@ -101,6 +101,20 @@ func (s *Server) Kill() {
 	}
 }
 
+// Freeze lets the server hang until Thaw: it takes connections and answers
+// nothing.
+func (s *Server) Freeze(t testing.TB) { s.signal(t, syscall.SIGSTOP) }
+
+// Thaw ends Freeze.
+func (s *Server) Thaw(t testing.TB) { s.signal(t, syscall.SIGCONT) }
+
+func (s *Server) signal(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Client is a connection for the test itself; the caller closes it.
 func (s *Server) Client() *redis.Client {
 	return redis.NewClient(&redis.Options{Network: "unix", Addr: filepath.Join(s.dir, "s"), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
