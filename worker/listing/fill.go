@@ -73,11 +73,11 @@ func ParseSource(text string) (Source, error) {
 	u, err := weburl.Parse(text)
 	switch {
 	case err != nil:
-		return Source{}, fmt.Errorf("%.200q is neither a URL nor %s or %s", text, MCPRegistry, Ruagentic)
+		return Source{}, fmt.Errorf("%.200q is neither a URL nor %s or %s", store.PlainSource(text), MCPRegistry, Ruagentic)
 	case u.HasCredentials():
 		return Source{}, errors.New("the URL carries a user name or password; only public listings are read")
 	case u.Scheme() != "https" || u.Port() != "":
-		return Source{}, fmt.Errorf("%.200q: only https on the standard port is read", text)
+		return Source{}, fmt.Errorf("%.200q: only https on the standard port is read", store.PlainSource(text))
 	}
 	return Source{URL: u}, nil
 }

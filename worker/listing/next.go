@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agentaudit/fetch/weburl"
+	"agentaudit/store"
 )
 
 // Kind says how an API pages.
@@ -133,10 +134,10 @@ func hasMore(page any) bool {
 func (s step) toLink(to string, at *weburl.URL) (step, error) {
 	u, err := at.Resolve(to)
 	if err != nil {
-		return s, fmt.Errorf("its next page, %.200q, is no address", to)
+		return s, fmt.Errorf("its next page, %.200q, is no address", store.PlainSource(to))
 	}
 	if u.Origin() != at.Origin() {
-		return s, fmt.Errorf("its next page, %.200q, is on another site, which is not followed", to)
+		return s, fmt.Errorf("its next page, %.200q, is on another site, which is not followed", store.PlainSource(to))
 	}
 	s.kind, s.url = Link, u
 	return s, nil

@@ -13,6 +13,7 @@ import (
 
 	"agentaudit/fetch"
 	"agentaudit/fetch/weburl"
+	"agentaudit/store"
 )
 
 // The limits of one reading, as used for zero values in [Budget].
@@ -131,7 +132,7 @@ func (r *reader) once(ctx context.Context, u *weburl.URL) (any, http.Header, tim
 			bad.Status = e.Status
 			switch {
 			case e.Kind == fetch.KindRedirect:
-				bad.Message = fmt.Sprintf("it redirects to %.200q; redirects are not followed, give that address itself if it is the one you mean", e.Location)
+				bad.Message = fmt.Sprintf("it redirects to %.200q; redirects are not followed, give that address itself if it is the one you mean", store.PlainAddress(e.Location))
 			case e.Kind.Temporary() || e.Kind.Confirm():
 				wait = e.RetryAfter
 			}

@@ -163,7 +163,7 @@ func (t *tools) open(ctx context.Context) (Store, func(), error) {
 	return st, done, err
 }
 
-// batch finds the batch that a client means.
+// batch finds the batch that a client means, without secrets in what it says.
 func (t *tools) batch(ctx context.Context, st Store, name string) (*store.Batch, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "latest" {
@@ -174,6 +174,7 @@ func (t *tools) batch(ctx context.Context, st Store, name string) (*store.Batch,
 		if len(newest) == 0 {
 			return nil, errors.New("there are no batches yet; submit_batch makes the first")
 		}
+		producer.Plain{}.Batch(&newest[0])
 		return &newest[0], nil
 	}
 	id, err := store.ParseBatchID(name)
@@ -187,6 +188,7 @@ func (t *tools) batch(ctx context.Context, st Store, name string) (*store.Batch,
 	if err != nil {
 		return nil, t.ours(ctx, err)
 	}
+	producer.Plain{}.Batch(b)
 	return b, nil
 }
 

@@ -107,6 +107,19 @@ type Input struct {
 	sites []string
 }
 
+// Within is the list with bounds as in [sitelist.Source]; one that is longer
+// ends with an error that wraps [sitelist.ErrTooLong].
+func (i Input) Within(maxBytes, maxLines int64) Input {
+	if open := i.open; open != nil {
+		i.open = func() (sitelist.Source, io.Closer, error) {
+			src, closer, err := open()
+			src.MaxBytes, src.MaxLines = maxBytes, maxLines
+			return src, closer, err
+		}
+	}
+	return i
+}
+
 // Reader is a list that comes as a stream; the name helps to tell its form and
 // stands in errors.
 func Reader(name string, r io.Reader) Input {

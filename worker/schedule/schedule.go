@@ -204,10 +204,10 @@ func (s *Scheduler) fill(ctx context.Context, f *store.Firing, b *store.Batch, l
 	case isList || errors.Is(err, errSource):
 		trouble := "its list could not be read"
 		if isList {
-			trouble = bad.Error()
+			trouble = store.PlainText(bad.Error())
 		}
 		undone := errors.Join(producer.Drop(end, s.c.Store, b.ID, trouble), s.c.Store.EndFiring(end, f, trouble))
-		log.ErrorContext(ctx, "the list of a schedule cannot be read; it is tried again when it next fires", "err", err)
+		log.ErrorContext(ctx, "the list of a schedule cannot be read; it is tried again when it next fires", "err", store.PlainText(err.Error()))
 		return undone
 	}
 	// The store was in trouble, or the process stops: the next one begins anew.
@@ -276,7 +276,7 @@ func (s *Scheduler) listing(ctx context.Context, l producer.List, id store.Batch
 	_, page := errors.AsType[*listing.PageError](err)
 	_, shape := errors.AsType[*listing.ShapeError](err)
 	if err != nil && (page || shape || source == (listing.Source{}) || s.c.Client == nil) {
-		return &producer.ListError{Err: fmt.Errorf("cannot read %s: %w", l.From, err)}
+		return &producer.ListError{Err: fmt.Errorf("cannot read %s: %w", store.PlainSource(l.From), err)}
 	}
 	return err
 }
