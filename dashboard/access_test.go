@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,6 +185,32 @@ func TestGuessingIsSlow(t *testing.T) {
 	}
 	clock.Add(15 * time.Minute)
 	v.do("/signin", "name", "anna", "password", testPassword)
+}
+
+// Guesses that come at once are no more than those that come one by one.
+func TestGuessingAtOnceIsSlow(t *testing.T) {
+	x, clock := storetest.New(t)
+	handler := serve(t, Config{Store: x, Write: x, Now: clock.Now, Users: testUsers(t, "anna")}).Handler()
+	var looked, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			r := httptest.NewRequest("POST", "http://localhost/signin", strings.NewReader("name=anna&password=guess+number+one"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			switch w.Code {
+			case http.StatusUnauthorized:
+				looked.Add(1)
+			case http.StatusTooManyRequests:
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if looked.Load() != 5 || refused.Load() != 35 {
+		t.Errorf("%d guesses were looked at, %d refused", looked.Load(), refused.Load())
+	}
 }
 
 func TestCookiesBehindTLS(t *testing.T) {

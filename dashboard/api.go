@@ -12,8 +12,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"agentaudit/store"
@@ -35,6 +38,9 @@ type endpoint struct {
 	// the work may take as long as an intake.
 	body string
 	long bool
+	// fields are the members of the body that have another name in the form of
+	// the page, by that name.
+	fields map[string]string
 	// status and answer are the code and the schema of the answer, answer ""
 	// for one without a body.
 	status int
@@ -60,6 +66,17 @@ type apiRequest struct {
 // longestJSON bounds a JSON body, in bytes. Longer lists are sent as they are.
 const longestJSON = 8 << 20
 
+// named is an error with the name that the field to blame has in the API.
+func (e *endpoint) named(err error) error {
+	bad, ok := errors.AsType[*HTTPError](err)
+	if !ok || e.fields[bad.Field] == "" {
+		return err
+	}
+	renamed := *bad
+	renamed.Field = e.fields[bad.Field]
+	return &renamed
+}
+
 // body decodes the JSON body. Unknown members are errors: a misspelled option
 // must not be passed over.
 func (r *apiRequest) body(to any) error {
@@ -78,8 +95,61 @@ func (r *apiRequest) body(to any) error {
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: "The body is larger than " + size(big.Limit) + ".", Advice: "Send long lists as they are, with their own Content-Type.", Err: err}
 	}
-	return &HTTPError{Code: http.StatusBadRequest, Message: "The body cannot be read: " + sentence(strings.TrimPrefix(err.Error(), "json: ")), Err: err}
+	bad := &HTTPError{Code: http.StatusBadRequest, Message: "The body cannot be read: " + sentence(strings.TrimPrefix(err.Error(), "json: ")), Err: err}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		bad.Message = fmt.Sprintf("The body cannot be read: it is not JSON from byte %d on: %s", syntax.Offset, sentence(syntax.Error()))
+	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		bad.Message = "The body cannot be read: it ends before the JSON value does."
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		bad.Field = wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // behind the names of embedded structs
+		bad.Message = "The body cannot be read: " + typeError(wrong, bad.Field)
+	} else if m := unknownMember.FindStringSubmatch(err.Error()); m != nil {
+		bad.Field = m[1]
+	}
+	return bad
 }
+
+// typeError says in the words of JSON, not of the program, that something is of
+// another type than it must be.
+func typeError(e *json.UnmarshalTypeError, field string) string {
+	what, is := "the body", e.Value
+	if field != "" {
+		what = "the member " + field
+	}
+	is, _, _ = strings.Cut(is, " ") // "number 1.5"
+	if is == "bool" {
+		is = "boolean"
+	}
+	must := "of another type"
+	t := e.Type
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t != nil {
+		switch t.Kind() {
+		case reflect.String:
+			must = "a string"
+		case reflect.Bool:
+			must = "true or false"
+		case reflect.Slice, reflect.Array:
+			must = "an array"
+		case reflect.Struct, reflect.Map:
+			must = "an object"
+		case reflect.Float32, reflect.Float64:
+			must = "a number"
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			must = "a whole number"
+			if is == "number" {
+				return fmt.Sprintf("%s must be %s within bounds, not %s.", what, must, strings.TrimPrefix(e.Value, "number "))
+			}
+		}
+	}
+	return fmt.Sprintf("%s must be %s; it is of the type %s.", what, must, is)
+}
+
+// unknownMember is the error of package json for a member that is not known.
+var unknownMember = regexp.MustCompile(`unknown field "([^"]{1,100})"`)
 
 // limit is the parameter of that name.
 func (r *apiRequest) limit() (int, error) {
@@ -89,7 +159,7 @@ func (r *apiRequest) limit() (int, error) {
 	}
 	n, err := strconv.Atoi(raw)
 	if err != nil || n < 1 || n > store.MaxPage {
-		return 0, badRequest("The parameter limit is a number from 1 to %d, not %.40q.", store.MaxPage, raw)
+		return 0, blame("limit", badRequest("The parameter limit is a number from 1 to %d, not %.40q.", store.MaxPage, raw))
 	}
 	return n, nil
 }
@@ -135,7 +205,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, e endpoint) error 
 	if r.Method != http.MethodPost || key == "" {
 		v, err := e.do(ctx, s, q)
 		if err != nil {
-			return err
+			return e.named(err)
 		}
 		return s.answer(w, e, v, q.location)
 	}
@@ -151,6 +221,11 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	}
 	scope := q.Who.key() + "\x00" + key
 	before, err := s.c.Write.BeginAnswer(ctx, scope)
+	if errors.Is(err, store.ErrConflict) {
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(stillHere.Seconds())))
+		return &HTTPError{Code: http.StatusConflict, Message: "A request with this Idempotency-Key is under way.", Err: err,
+			Advice: "Send it again in a while: it is answered as the first one, or done if that one was cut off."}
+	}
 	if err != nil {
 		return err
 	}
@@ -166,6 +241,7 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	// this key must hear of it.
 	after := context.WithoutCancel(ctx)
 	ended := false
+	defer s.keepAnswer(after, scope)()
 	end := func(a *store.Answer) {
 		ended = true
 		if err := s.c.Write.EndAnswer(after, scope, a); err != nil {
@@ -179,7 +255,7 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	}()
 	v, err := e.do(ctx, s, q)
 	if err != nil {
-		return err
+		return e.named(err)
 	}
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(q.w, q.http.Body, s.c.MaxUpload)); err != nil {
 		s.c.Log.InfoContext(ctx, "the rest of a request was not read", "err", err)
@@ -194,6 +270,31 @@ func (s *Server) callOnce(ctx context.Context, e endpoint, q *apiRequest, key st
 	}
 	end(kept)
 	return write(q.w, e.status, body, q.location)
+}
+
+// stillHere is how often a request with a key says that it is under way. The key
+// is free soon after the last time, so that one that was killed does not hold it.
+const stillHere = 15 * time.Second
+
+// keepAnswer says so until the function that it gives is called.
+func (s *Server) keepAnswer(ctx context.Context, scope string) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(stillHere)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := s.c.Write.KeepAnswer(ctx, scope); err != nil && ctx.Err() == nil {
+				s.c.Log.WarnContext(ctx, "a request with an Idempotency-Key could not say that it is under way", "err", err)
+			}
+		}
+	})
+	return func() { cancel(); done.Wait() }
 }
 
 // fingerprint begins the hash that tells whether a request is the same; the
@@ -263,8 +364,7 @@ type Problem struct {
 	Detail    string `json:"detail"`
 	Advice    string `json:"advice,omitempty"`
 	RequestID string `json:"requestId,omitempty"`
-	// Field is the member or parameter that is to blame, by the name that the
-	// forms of the pages have for it.
+	// Field is the member of the body, or the parameter, that is to blame.
 	Field string `json:"field,omitempty"`
 }
 

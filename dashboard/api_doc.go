@@ -19,7 +19,7 @@ var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 type object map[string]any
 
 // describeAPI writes the OpenAPI 3.1 document out of the table of endpoints.
-func describeAPI(base, version string) ([]byte, error) {
+func describeAPI(base, version string, signIn bool) ([]byte, error) {
 	var parts struct {
 		Schemas    map[string]json.RawMessage `json:"schemas"`
 		Parameters map[string]json.RawMessage `json:"parameters"`
@@ -74,8 +74,8 @@ func describeAPI(base, version string) ([]byte, error) {
 		if e.body != "" {
 			bodies := content("application/json", e.body)
 			if e.path == "/batches" {
-				for _, t := range []string{"text/plain", "text/csv", "application/x-ndjson", "application/xml", "application/octet-stream"} {
-					bodies[t] = object{"schema": object{"type": "string"}}
+				for _, t := range listTypes {
+					bodies[t.name] = object{"schema": object{"type": "string"}}
 				}
 			}
 			op["requestBody"] = object{"required": true, "content": bodies}
@@ -84,6 +84,11 @@ func describeAPI(base, version string) ([]byte, error) {
 			paths[apiPath+e.path] = object{}
 		}
 		paths[apiPath+e.path][strings.ToLower(e.method)] = op
+	}
+	// Who has to sign in needs a token; elsewhere nobody does.
+	security := []object{{"token": []string{}}}
+	if !signIn {
+		security = append(security, object{})
 	}
 	server := base
 	if server == "" {
@@ -95,7 +100,7 @@ func describeAPI(base, version string) ([]byte, error) {
 			"description": "Everything that the dashboard does. Filters have the words of its pages, lists come in pages by cursor, errors are problems as in RFC 9457. " +
 				"With sign-in, programs send a token that is made on the page of settings."},
 		"servers":  []object{{"url": server}},
-		"security": []object{{"token": []string{}}, {}},
+		"security": security,
 		"paths":    paths,
 		"components": object{"schemas": parts.Schemas, "parameters": parts.Parameters,
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},

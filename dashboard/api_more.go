@@ -10,8 +10,7 @@ import (
 	"agentaudit/store"
 )
 
-// apiListDeliveries lists messages; what may be secret in their addresses is
-// left out.
+// apiListDeliveries lists messages.
 func apiListDeliveries(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 	n, err := r.limit()
 	if err != nil {
@@ -28,9 +27,6 @@ func apiListDeliveries(ctx context.Context, s *Server, r *apiRequest) (any, erro
 	list, err := s.c.Store.FindDeliveries(ctx, f, before, n)
 	if err != nil {
 		return nil, err
-	}
-	for i := range list {
-		list[i].URL = list[i].Receiver()
 	}
 	return pageOf(list, behind(list, n, func(d store.Delivery) string { return strconv.FormatInt(d.ID, 10) })), nil
 }
@@ -129,7 +125,7 @@ func apiGetBadge(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 var moreEndpoints = []endpoint{
 	{method: "GET", path: "/batches/{batch}/estimate", need: reading, summary: "How long the sites of a batch will take: for drafts", status: 200, answer: "Estimate", do: apiGetEstimate},
 	{method: "GET", path: "/batches/{batch}/listing", need: reading, summary: "What changed in a directory's listing since the batch before: new, gone and moved, and the first of each", query: []string{"limit"}, status: 200, answer: "ListingChanges", do: apiGetListing},
-	{method: "GET", path: "/deliveries", need: reading, summary: "Messages to directories about changed outcomes, newest first", query: []string{"state", "batch", "after", "limit"}, status: 200, answer: "DeliveryPage", do: apiListDeliveries},
+	{method: "GET", path: "/deliveries", need: reading, summary: "Messages to directories about changed outcomes, and to webhooks about batches, newest first", query: []string{"state", "event", "batch", "after", "limit"}, status: 200, answer: "DeliveryPage", do: apiListDeliveries},
 	{method: "GET", path: "/settings", need: reading, summary: "How the dashboard was started, without secrets", status: 200, answer: "Settings", do: apiGetSettings},
 	{method: "GET", path: "/badge", need: reading, summary: "What the badge of a site says, and its addresses", query: []string{"target"}, status: 200, answer: "Badge", do: apiGetBadge},
 

@@ -64,11 +64,17 @@ func moreOfTheAPI(t *testing.T, x *seeded, p *program) {
 	var told listOf[store.Delivery]
 	p.do("GET", "/deliveries?limit=1", nil, 200, &told)
 	p.do("GET", "/deliveries?limit=1&after="+told.Next, nil, 200, &told)
-	if len(told.Items) != 1 || told.Items[0].Ref != "shop-1" || strings.Contains(told.Items[0].URL, "secret") {
+	if len(told.Items) != 1 || told.Items[0].Ref != "shop-1" || strings.Contains(told.Items[0].URL, "s3cret") {
 		t.Errorf("%+v", told)
 	}
 	p.do("GET", "/deliveries?state=done&batch="+string(second), nil, 200, &told)
 	p.do("GET", "/deliveries?state=lost", nil, 400, nil)
+	p.do("GET", "/deliveries?event=lost", nil, 400, nil)
+	for event, n := range map[string]int{store.EventListing: 2, store.EventFinished: 0} {
+		if p.do("GET", "/deliveries?event="+event, nil, 200, &told); len(told.Items) != n {
+			t.Errorf("%s: %+v", event, told)
+		}
+	}
 
 	type schedule struct {
 		ID            store.ScheduleID
@@ -99,6 +105,7 @@ func moreOfTheAPI(t *testing.T, x *seeded, p *program) {
 	if v.Paused || !v.Forced {
 		t.Errorf("%+v", v)
 	}
+	webhooksOfTheAPI(t, x, p, path)
 	p.do("GET", path, nil, 200, &v)
 	var all listOf[schedule]
 	p.do("GET", "/schedules", nil, 200, &all)
@@ -106,7 +113,7 @@ func moreOfTheAPI(t *testing.T, x *seeded, p *program) {
 		t.Errorf("%+v", all)
 	}
 	var problem Problem
-	for field, body := range map[string]map[string]any{"cron": {"cron": "now and then"}, "zone": {"zone": "Mars"}, "name": {"name": ""}, "jitter": {"jitterMinutes": 24 * 60}} {
+	for field, body := range map[string]map[string]any{"cron": {"cron": "now and then"}, "zone": {"zone": "Mars"}, "name": {"name": ""}, "jitterMinutes": {"jitterMinutes": 24 * 60}} {
 		p.do("POST", path, body, 400, &problem)
 		if problem.Field != field {
 			t.Errorf("%v: %+v", body, problem)
@@ -126,7 +133,8 @@ var withoutOperation = []string{"GET /events", "GET /share/{secret}", "GET /shar
 var operationOf = map[string]string{
 	"GET /{$}": "GET /overview", "GET /runs/{run}/{document}": "GET /runs/{run}/report", "GET /new": "POST /batches", "POST /new": "POST /batches", "GET /new/{batch}": "GET /batches/{batch}/entries",
 	"GET /badge.json": "GET /badge", "POST /new/{batch}/start": "POST /batches/{batch}/start", "POST /new/{batch}/drop": "DELETE /batches/{batch}", "POST /settings/tokens": "POST /tokens",
-	"POST /settings/tokens/{token}/revoke": "DELETE /tokens/{token}", "POST /schedules/{schedule}/remove": "DELETE /schedules/{schedule}", "POST /share": "POST /shares", "POST /shares/{share}/revoke": "DELETE /shares/{share}",
+	"POST /settings/tokens/{token}/revoke": "DELETE /tokens/{token}", "POST /schedules/{schedule}/remove": "DELETE /schedules/{schedule}", "POST /share": "POST /shares", "POST /webhooks": "POST /batches/{batch}/webhook",
+	"POST /schedules/{schedule}/webhook/remove": "DELETE /schedules/{schedule}/webhook", "POST /batches/{batch}/webhook/remove": "DELETE /batches/{batch}/webhook", "POST /shares/{share}/revoke": "DELETE /shares/{share}",
 }
 
 // Everything that a page or a form does can be done by a program.

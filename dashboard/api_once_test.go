@@ -66,6 +66,28 @@ func TestIdempotencyWithoutAPlaceForAnswers(t *testing.T) {
 	p.do("POST", "/batches", map[string]any{"urls": []string{}}, 400, nil)
 }
 
+// Who sends a request again while it is under way hears when to come back.
+func TestIdempotencyWhileItIsUnderWay(t *testing.T) {
+	x, clock := storetest.New(t)
+	var p *program
+	nested := false
+	p = newProgram(t, serve(t, Config{Store: x, Now: clock.Now, Write: troubled{Store: x, create: func() {
+		if nested {
+			return
+		}
+		nested = true
+		res, body := p.call("POST", "/batches", oneSite, "")
+		if res.StatusCode != 409 || res.Header.Get("Retry-After") != "15" || !strings.Contains(body, "under way") {
+			t.Errorf("%d, Retry-After: %s, %s", res.StatusCode, res.Header.Get("Retry-After"), body)
+		}
+	}}}))
+	p.key = "k"
+	p.do("POST", "/batches", oneSite, 201, nil)
+	if list, err := x.Batches(t.Context(), "", 10); !nested || err != nil || len(list) != 1 {
+		t.Errorf("%d batches, %v", len(list), err)
+	}
+}
+
 // Two tokens of one name do not get each other's answers.
 func TestIdempotencyGoesByToken(t *testing.T) {
 	x, clock := storetest.New(t)

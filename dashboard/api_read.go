@@ -87,6 +87,7 @@ type apiOverview struct {
 	Queued   int64     `json:"queued"`
 	NextDue  time.Time `json:"nextDue,omitzero"`
 	Idle     bool      `json:"idle"`
+	Health   apiHealth `json:"health"`
 }
 
 func apiGetOverview(ctx context.Context, s *Server, r *apiRequest) (any, error) {
@@ -103,9 +104,12 @@ func apiGetOverview(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 		return nil, err
 	}
 	o.Open = r.batches(running)
-	load, err := s.c.Store.Load(ctx)
-	o.Auditing, o.Queued, o.NextDue, o.Idle = load.Running, handedOver(load), load.NextDue, idle(running, load, r.Now)
-	return o, err
+	h, err := s.vitals.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Auditing, o.Queued, o.NextDue, o.Idle, o.Health = h.Load.Running, h.Enqueued(), h.Load.NextDue, h.Idle(), healthOf(h)
+	return o, nil
 }
 
 func apiListBatches(ctx context.Context, s *Server, r *apiRequest) (any, error) {
@@ -149,7 +153,7 @@ func cursorBatch(raw string) (store.BatchID, error) {
 	}
 	id, err := store.ParseBatchID(raw)
 	if err != nil {
-		return "", badRequest("The parameter after is no cursor of this list: %.80q.", raw)
+		return "", blame("after", badRequest("The parameter after is no cursor of this list: %.80q.", raw))
 	}
 	return id, nil
 }
@@ -170,7 +174,7 @@ func (r *apiRequest) cursorNumber() (int64, error) {
 	}
 	n, err := strconv.ParseInt(raw, 10, 64)
 	if err != nil || n < 0 {
-		return 0, badRequest("The parameter after is no cursor of this list: %.80q.", raw)
+		return 0, blame("after", badRequest("The parameter after is no cursor of this list: %.80q.", raw))
 	}
 	return n, nil
 }
@@ -291,7 +295,7 @@ func apiGetSite(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 	var before time.Time
 	if raw := r.Query.Get("before"); raw != "" {
 		if before, err = time.Parse(time.RFC3339Nano, raw); err != nil {
-			return nil, badRequest("The parameter before is a time such as 2026-11-30T12:00:00Z, not %.40q.", raw)
+			return nil, blame("before", badRequest("The parameter before is a time such as 2026-11-30T12:00:00Z, not %.40q.", raw))
 		}
 	}
 	site, err := s.c.Store.Site(ctx, target)
@@ -315,11 +319,11 @@ func apiGetSite(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 // siteTarget is the site that a parameter names.
 func siteTarget(raw string) (string, error) {
 	if raw == "" {
-		return "", badRequest("The parameter target is missing: give a domain, as in shop.example.")
+		return "", blame("target", badRequest("The parameter target is missing: give a domain, as in shop.example."))
 	}
 	u, err := weburl.ParseTarget(raw)
 	if err != nil {
-		return "", badRequest("The parameter target is no site: %s", sentence(err.Error()))
+		return "", blame("target", badRequest("The parameter target is no site: %s", sentence(err.Error())))
 	}
 	return u.String(), nil
 }
@@ -369,8 +373,12 @@ func sideOf(r *store.RunResult) *apiSide {
 
 func apiCompare(ctx context.Context, s *Server, r *apiRequest) (any, error) {
 	for _, name := range []string{"before", "after"} {
-		if r.Query.Get(name) == "" {
-			return nil, badRequest("The parameter %s is missing: give the id of a batch.", name)
+		raw := r.Query.Get(name)
+		if raw == "" {
+			return nil, blame(name, badRequest("The parameter %s is missing: give the id of a batch.", name))
+		}
+		if _, err := store.ParseBatchID(raw); err != nil {
+			return nil, blame(name, badRequest("The parameter %s is no batch: %s", name, sentence(err.Error())))
 		}
 	}
 	p := &ComparePage{}

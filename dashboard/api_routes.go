@@ -9,7 +9,7 @@ import (
 )
 
 // endpoints are all operations of the API.
-var endpoints = slices.Concat(mainEndpoints, scheduleEndpoints, moreEndpoints)
+var endpoints = slices.Concat(mainEndpoints, scheduleEndpoints, webhookEndpoints, moreEndpoints)
 
 var mainEndpoints = []endpoint{
 	{method: "GET", path: "/me", need: reading, summary: "Who asks, and whether they may change things", status: 200, answer: "Me", do: apiGetMe},
@@ -44,6 +44,7 @@ var mainEndpoints = []endpoint{
 
 	{method: "GET", path: "/sites", need: reading, summary: "All sites with their present outcome", query: []string{"after", "limit", paramOutcome, paramHost, paramSince, paramSort}, status: 200, answer: "SitePage", do: apiListSites},
 	{method: "GET", path: "/site", need: reading, summary: "One site with its results over time", query: []string{"target", "before", "limit"}, status: 200, answer: "SiteHistory", do: apiGetSite},
+	{method: "GET", path: "/site/difference", need: reading, summary: "What changed between any two results of one site", query: []string{paramWas, paramIs}, status: 200, answer: "Pair", do: apiBetween},
 	{method: "GET", path: "/compare", need: reading, summary: "What changed from one batch to another", query: compareParams, status: 200, answer: "Comparison", do: apiCompare},
 
 	{method: "GET", path: "/tokens", need: writing, summary: "All tokens, without their secrets", status: 200, answer: "TokenPage", do: apiListTokens},

@@ -151,12 +151,15 @@ func apiRemoveSchedule(ctx context.Context, s *Server, r *apiRequest) (any, erro
 	return nil, err
 }
 
+// timesFields are the members of [apiTimes] that are called otherwise in forms.
+var timesFields = map[string]string{"jitter": "jitterMinutes", "spread": "spreadHours"}
+
 // scheduleEndpoints are the operations on schedules.
 var scheduleEndpoints = []endpoint{
 	{method: "GET", path: "/schedules", need: reading, summary: "All schedules by name, with their next times", status: 200, answer: "SchedulePage", do: apiListSchedules},
-	{method: "POST", path: "/schedules", need: writing, summary: "Audit the sites of a batch again and again", body: "NewSchedule", status: http.StatusCreated, answer: "Schedule", do: apiCreateSchedule},
+	{method: "POST", path: "/schedules", need: writing, summary: "Audit the sites of a batch again and again", body: "NewSchedule", fields: timesFields, status: http.StatusCreated, answer: "Schedule", do: apiCreateSchedule},
 	{method: "GET", path: "/schedules/{schedule}", need: reading, summary: "One schedule: its next times, and how late it was", status: 200, answer: "Schedule", do: apiGetSchedule},
-	{method: "POST", path: "/schedules/{schedule}", need: writing, summary: "Change the name or the times of a schedule; what is not given stays", body: "Times", status: 200, answer: "Schedule", do: apiChangeSchedule},
+	{method: "POST", path: "/schedules/{schedule}", need: writing, summary: "Change the name or the times of a schedule; what is not given stays", body: "Times", fields: timesFields, status: 200, answer: "Schedule", do: apiChangeSchedule},
 	{method: "DELETE", path: "/schedules/{schedule}", need: writing, summary: "Remove a schedule; its batches stay", status: http.StatusNoContent, do: apiRemoveSchedule},
 	{method: "POST", path: "/schedules/{schedule}/pause", need: writing, summary: "Let a schedule rest", status: 200, answer: "Schedule", do: apiOnSchedule("paused", (*Server).pauseSchedule)},
 	{method: "POST", path: "/schedules/{schedule}/resume", need: writing, summary: "Go on with a schedule that rests; what was due meanwhile is not made up for", status: 200, answer: "Schedule", do: apiOnSchedule("resumed", (*Server).resumeSchedule)},

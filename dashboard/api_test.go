@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,7 +215,25 @@ func TestAPI(t *testing.T) {
 	}
 	p.do("GET", "/site?limit=1&target="+one.Target+"&before="+site.Next, nil, 200, &site)
 	if len(site.History) != 1 || site.History[0].Run.Batch() != x.before {
-		t.Errorf("%+v", site)
+		t.Fatalf("%+v", site)
+	}
+	var pair struct {
+		Target            string
+		Before, After     *store.SiteResult
+		Fixed, New, Still []string
+	}
+	older := site.History[0]
+	p.do("GET", "/site/difference?was="+string(older.Run)+"&is="+string(x.failed), nil, 200, &pair)
+	want := store.DiffChecks(&older, pair.After)
+	if pair.Target != one.Target || pair.Before.Run != older.Run || pair.After.Run != x.failed || len(want.New)+len(want.Fixed)+len(want.Still) == 0 ||
+		!slices.Equal(pair.Fixed, want.Fixed) || !slices.Equal(pair.New, want.New) || !slices.Equal(pair.Still, want.Still) {
+		t.Errorf("%+v, want %+v", pair, want)
+	}
+	// Back again, what was new is fixed.
+	fixed := pair.New
+	p.do("GET", "/site/difference?is="+string(older.Run)+"&was="+string(x.failed), nil, 200, &pair)
+	if !slices.Equal(pair.Fixed, fixed) {
+		t.Errorf("%+v, want %v fixed", pair, fixed)
 	}
 	var compared struct {
 		Counts map[store.Change]int64
@@ -240,6 +259,21 @@ func TestAPI(t *testing.T) {
 	if made.State != store.StateIntake || made.Entries != 1 {
 		t.Errorf("%+v", made)
 	}
+	// Columns go by the names that the page has for them, and text/csv says the form.
+	p.do("POST", "/batches?draft=true&column=a&idColumn=b&labelColumn=c&tagColumn=d&readmeColumn=e", "a,b,c,d,e\nd.example,7,D,x|y,d.example/r.md\n", 201, &made)
+	columns := map[string]any{"list": "a,b,c,d,e\nd.example,7,D,x|y,d.example/r.md\n", "draft": true, "format": "csv", "column": "a", "idColumn": "b", "labelColumn": "c", "tagColumn": "d", "readmeColumn": "e"}
+	p.do("POST", "/batches", columns, 201, &made)
+	if batches, err := x.Batches(t.Context(), "", 2); err != nil {
+		t.Error(err)
+	} else {
+		for _, b := range batches {
+			entries, err := x.Entries(t.Context(), b.ID, 0, 10)
+			if err != nil || len(entries) != 1 || entries[0].ID != "7" || entries[0].Label != "D" || strings.Join(entries[0].Tags, " ") != "x y" || entries[0].Readme != "https://d.example/r.md" {
+				t.Errorf("%+v, %v", entries, err)
+			}
+		}
+	}
+	p.do("POST", "/batches?draft=true&name=csv&filename=l.csv&noAgents=true", "id,site\n7,d.example\n", 201, &made)
 	draft := "/batches/" + string(made.ID)
 	p.do("POST", draft+"/start", nil, 200, &made)
 	p.do("POST", draft+"/pause", nil, 200, &made)
@@ -341,9 +375,29 @@ func TestAPIErrors(t *testing.T) {
 		{"GET", "/site", nil, "", 400, "missing"},
 		{"GET", "/site?target=ftp://x", nil, "", 400, "no site"},
 		{"GET", "/site?target=a.example&before=x", nil, "", 400, "a time"},
+		{"GET", "/site/difference?was=" + string(x.failed), nil, "", 400, "is is missing"},
+		{"GET", "/site/difference?was=nonsense&is=" + string(x.failed), nil, "", 404, "no result"},
+		{"GET", "/site/difference?was=" + string(x.failed) + "&is=" + string(x.after) + "-1", nil, "", 400, "not one of"},
 		{"GET", "/compare?before=" + string(x.before), nil, "", 400, "missing"},
 		{"POST", "/batches", "x", "", 415, "Content-Type"},
-		{"POST", "/batches", "{", "application/json", 400, "cannot be read"},
+		{"POST", "/batches", `{"urls":["a.example"],"draft":true}`, "application/x-www-form-urlencoded", 415, "nothing was started"},
+		{"POST", "/batches", "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\na.example\r\n--x--\r\n", "multipart/form-data; boundary=x", 415, "multipart/form-data"},
+		{"POST", "/batches", "a.example", "image/png", 415, "image/png"},
+		{"POST", "/batches", "a.example,9,y\nb.example,8,x\n", "text/csv", 422, "no column is named"},
+		{"POST", "/batches", "a.example,9,y\nb.example,8,x\n", "text/plain", 422, "all its 2 lines were rejected"},
+		{"POST", "/batches", "ftp://a.example", "text/plain", 422, "its one line was rejected"},
+		{"POST", "/batches", "", "text/plain", 422, "empty"},
+		{"POST", "/batches", "# nothing\n", "text/plain", 422, "empty"},
+		{"POST", "/batches", "url,id\n", "text/csv", 422, "empty"},
+		{"POST", "/batches", map[string]any{"list": "\n", "draft": true}, "", 422, "empty"},
+		{"POST", "/batches", "{", "application/json", 400, "cannot be read: it ends before"},
+		{"POST", "/batches", "", "application/json", 400, "cannot be read: it ends before"},
+		{"POST", "/batches", `{"urls":[}`, "application/json", 400, "it is not JSON from byte 10 on: "},
+		{"POST", "/batches", `{"urls":"a.example"}`, "application/json", 400, "the member urls must be an array; it is of the type string."},
+		{"POST", "/batches", `{"urls":["a.example"],"name":1.5}`, "application/json", 400, "the member name must be a string; it is of the type number."},
+		{"POST", "/batches", `{"urls":["a.example"],"draft":"yes"}`, "application/json", 400, "the member draft must be true or false; it is of the type string."},
+		{"POST", "/batches", `[]`, "application/json", 400, "the body must be an object; it is of the type array."},
+		{"POST", "/tokens", `{"name":"x","scope":"read","days":1.5}`, "application/json", 400, "the member days must be a whole number within bounds, not 1.5."},
 		{"POST", "/batches", `{"urls":["a.example"]} x`, "application/json", 400, "cannot be read"},
 		{"POST", "/batches", map[string]any{"ulrs": []string{"a.example"}}, "", 400, "ulrs"},
 		{"POST", "/batches", map[string]any{}, "", 400, "no list"},
@@ -360,7 +414,17 @@ func TestAPIErrors(t *testing.T) {
 		{"DELETE", "/tokens/none", nil, "", 404, ""},
 		{"DELETE", "/batches/" + string(x.after), nil, "", 409, ""},
 	} {
+		before, err := x.Batches(t.Context(), "", 100)
+		if err != nil {
+			t.Fatal(err)
+		}
 		res, body := p.call(c.method, c.path, c.body, c.mediaType)
+		if after, err := x.Batches(t.Context(), "", 100); err != nil || len(after) != len(before) {
+			t.Errorf("%s %s leaves a batch behind: %d, %v", c.method, c.path, len(after)-len(before), err)
+		}
+		if c.status == 415 && c.path == "/batches" && !strings.Contains(res.Header.Get("Accept"), "application/json, text/plain, text/csv") {
+			t.Errorf("%s %s does not say what is taken: %q", c.method, c.path, res.Header.Get("Accept"))
+		}
 		var problem Problem
 		if err := json.Unmarshal([]byte(body), &problem); err != nil || res.StatusCode != c.status || problem.Status != c.status || !strings.Contains(problem.Detail, c.detail) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, res.StatusCode, body)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -27,6 +29,11 @@ type apiNewBatch struct {
 	Format  string            `json:"format"`
 	Column  string            `json:"column"`
 	Pointer string            `json:"pointer"`
+	// The other columns are as those of the page.
+	IDColumn     string `json:"idColumn"`
+	LabelColumn  string `json:"labelColumn"`
+	TagColumn    string `json:"tagColumn"`
+	ReadmeColumn string `json:"readmeColumn"`
 	audit.Options
 	// Draft leaves the batch to be started later.
 	Draft bool `json:"draft"`
@@ -40,6 +47,9 @@ func apiCreateBatch(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 		return nil, err
 	}
 	b, err := s.startTaking(ctx, l)
+	if bad, ok := errors.AsType[*HTTPError](err); ok && bad.Code == http.StatusUnprocessableEntity {
+		err = blame(l.Member, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +63,9 @@ func (s *Server) started(ctx context.Context, r *apiRequest, b *store.Batch, dra
 			return nil, err
 		}
 	} else {
+		if b.Entries == 0 {
+			return nil, errors.Join(s.noSite(ctx, b), s.c.Write.RemoveIntake(context.WithoutCancel(ctx), b.ID))
+		}
 		var err error
 		if b, err = s.c.Write.SealBatch(ctx, b.ID); err != nil {
 			return nil, err
@@ -63,14 +76,52 @@ func (s *Server) started(ctx context.Context, r *apiRequest, b *store.Batch, dra
 	return r.batch(b), nil
 }
 
+// listTypes are the media types of a list that is sent as it is, and the form
+// that each says; with FormatAuto it is found out.
+var listTypes = []struct {
+	name   string
+	format sitelist.Format
+}{
+	{"text/plain", sitelist.FormatAuto},
+	{"text/csv", sitelist.FormatCSV},
+	{"text/tab-separated-values", sitelist.FormatCSV},
+	{"application/x-ndjson", sitelist.FormatNDJSON},
+	{"application/jsonl", sitelist.FormatNDJSON},
+	{"application/xml", sitelist.FormatSitemap},
+	{"text/xml", sitelist.FormatSitemap},
+	{"application/gzip", sitelist.FormatAuto},
+	{"application/octet-stream", sitelist.FormatAuto},
+}
+
+// notTaken refuses a body of another kind, also one of a form: nothing that was
+// not sent as a list is audited.
+func notTaken(w http.ResponseWriter, mediaType string, err error) *HTTPError {
+	all := []string{"application/json"}
+	for _, t := range listTypes {
+		all = append(all, t.name)
+	}
+	w.Header().Set("Accept", strings.Join(all, ", ")) // RFC 9110, section 15.5.16
+	e := &HTTPError{Code: http.StatusUnsupportedMediaType, Message: "The request has no readable Content-Type.", Err: err,
+		Advice: "Send application/json as the OpenAPI document says, or a list as it is: as " + strings.Join(all[1:len(all)-1], ", ") + " or " + all[len(all)-1] + "."}
+	if mediaType != "" {
+		e.Message = fmt.Sprintf("A body with the Content-Type %.100q is not taken, and nothing was started.", mediaType)
+	}
+	return e
+}
+
 // newListOf reads what was sent.
 func (s *Server) newListOf(r *apiRequest) (l newList, draft bool, err error) {
 	mediaType, _, err := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
 	if err != nil {
-		return l, false, &HTTPError{Code: http.StatusUnsupportedMediaType, Message: "The request has no readable Content-Type.", Advice: "Send application/json, or a list as text/plain, text/csv, application/x-ndjson, application/xml or application/octet-stream.", Err: err}
+		return l, false, notTaken(r.w, "", err)
 	}
 	if mediaType != "application/json" {
-		return s.rawList(r)
+		for _, t := range listTypes {
+			if t.name == mediaType {
+				return s.rawList(r, t.format)
+			}
+		}
+		return l, false, notTaken(r.w, mediaType, nil)
 	}
 	if len(r.Query) > 0 {
 		return l, false, badRequest("With a JSON body the options stand in it, not in the address.")
@@ -79,23 +130,31 @@ func (s *Server) newListOf(r *apiRequest) (l newList, draft bool, err error) {
 	if err := r.body(&in); err != nil {
 		return l, false, err
 	}
-	l = newList{Name: in.Name, Options: producer.Options{Options: in.Options}}
-	l.Options.List.Read = sitelist.Options{Format: sitelist.Format(in.Format), Column: in.Column, Pointer: in.Pointer}
+	l = newList{Name: strings.TrimSpace(in.Name), Options: producer.Options{Options: in.Options}}
+	l.Options.List.Read = sitelist.Options{Format: sitelist.Format(in.Format), Column: in.Column, Pointer: in.Pointer,
+		IDColumn: in.IDColumn, LabelColumn: in.LabelColumn, TagColumn: in.TagColumn, ReadmeColumn: in.ReadmeColumn}
 	switch {
+	case len(in.URLs) == 0 && in.List == "":
+		return l, false, blame("urls", badRequest("There is no list: give urls, or list."))
 	case len(in.URLs) > 0 && in.List != "":
-		return l, false, badRequest("Give urls or list, not both.")
+		return l, false, blame("list", badRequest("Give urls or list, not both."))
 	case len(in.URLs) > 0:
-		if in.Format != "" || in.Column != "" || in.Pointer != "" {
-			return l, false, badRequest("The members format, column and pointer go with list, not with urls.")
+		for _, m := range []param{{"format", in.Format}, {"column", in.Column}, {"pointer", in.Pointer},
+			{"idColumn", in.IDColumn}, {"labelColumn", in.LabelColumn}, {"tagColumn", in.TagColumn}, {"readmeColumn", in.ReadmeColumn}} {
+			if m.Value != "" {
+				return l, false, blame(m.Param, badRequest("The member %s goes with list, not with urls.", m.Param))
+			}
 		}
 		body, err := json.Marshal(in.URLs)
 		if err != nil {
 			return l, false, err
 		}
 		l.Options.List.Read.Format = sitelist.FormatJSON
-		l.add("urls", bytes.NewReader(body))
-	case in.List != "":
-		l.add("list", strings.NewReader(in.List))
+		l.Member = "urls"
+		l.add(l.Member, bytes.NewReader(body))
+	default:
+		l.Member = "list"
+		l.add(l.Member, strings.NewReader(in.List))
 	}
 	return l, in.Draft, nil
 }
@@ -106,39 +165,44 @@ func (l *newList) add(name string, r io.Reader) {
 }
 
 // rawListParams are the options of a list that is sent as it is.
-var rawListParams = []string{"name", "filename", "format", "column", "pointer", "discover", "noAgents", "ignoreRobots", "draft"}
+var rawListParams = []string{"name", "filename", "format", "column", "pointer", "idColumn", "labelColumn", "tagColumn", "readmeColumn", "discover", "noAgents", "ignoreRobots", "draft"}
 
-func (s *Server) rawList(r *apiRequest) (l newList, draft bool, err error) {
+// rawList reads a list that is sent as it is; the parameter format says more
+// than the media type.
+func (s *Server) rawList(r *apiRequest, format sitelist.Format) (l newList, draft bool, err error) {
 	q := r.Query
 	flag := func(name string) (set bool) {
 		if raw := q.Get(name); raw != "" && err == nil {
 			if set, err = strconv.ParseBool(raw); err != nil {
-				err = badRequest("The parameter %s is true or false, not %.40q.", name, raw)
+				err = blame(name, badRequest("The parameter %s is true or false, not %.40q.", name, raw))
 			}
 		}
 		return set
 	}
-	l = newList{Name: q.Get("name")}
+	l = newList{Name: strings.TrimSpace(q.Get("name"))}
 	l.Options.Discover = audit.Discover(q.Get("discover"))
 	l.Options.NoAgents, l.Options.IgnoreRobots, draft = flag("noAgents"), flag("ignoreRobots"), flag("draft")
 	if err != nil {
 		return l, false, err
 	}
-	l.Options.List.Read = sitelist.Options{Format: sitelist.Format(q.Get("format")), Column: q.Get("column"), Pointer: q.Get("pointer")}
+	if asked := q.Get("format"); asked != "" {
+		format = sitelist.Format(asked)
+	}
+	l.Options.List.Read = sitelist.Options{Format: format, Column: q.Get("column"), Pointer: q.Get("pointer"),
+		IDColumn: q.Get("idColumn"), LabelColumn: q.Get("labelColumn"), TagColumn: q.Get("tagColumn"), ReadmeColumn: q.Get("readmeColumn")}
 	name := uploadName(q.Get("filename"))
 	if q.Get("filename") == "" {
-		name = "list"
+		name = rawName
 	}
 	l.add(name, http.MaxBytesReader(r.w, r.http.Body, s.c.MaxUpload))
 	return l, draft, nil
 }
 
 func apiStartBatch(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	b, err := s.c.Write.SealBatch(ctx, store.BatchID(r.Path("batch")))
+	b, err := s.startHeld(ctx, store.BatchID(r.Path("batch")), r.Who)
 	if err != nil {
 		return nil, err
 	}
-	s.c.Log.InfoContext(ctx, "batch started", "batch", b.ID, "entries", b.Entries, "user", r.Who.CreatedBy())
 	return r.batch(b), nil
 }
 
@@ -296,7 +360,7 @@ func apiCreateShare(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 	}
 	form := in.form()
 	if in.Run != "" && (in.Batch != "" || len(form) > 0) {
-		return nil, badRequest("A link shows one result (run), or a view (batch and filters), not both.")
+		return nil, blame("run", badRequest("A link shows one result (run), or a view (batch and filters), not both."))
 	}
 	form.Set("run", in.Run)
 	form.Set("batch", in.Batch)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"regexp"
+	"strings"
 	"time"
 
 	"agentaudit/audit/report"
@@ -101,12 +103,34 @@ func (s *Server) serveBadge(mediaType string, form func(Badge) ([]byte, error)) 
 		// Pages of others show it: that is what it is for.
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
-		if r.Header.Get("If-None-Match") == h.Get("ETag") {
+		if noneMatches(r.Header.Values("If-None-Match"), h.Get("ETag")) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
 		_, _ = w.Write(data)
 		return nil
+	}
+}
+
+var entityTag = regexp.MustCompile(`^[ \t,]*(?:W/)?("[\x21\x23-\x7E\x80-\xFF]*")[ \t]*(?:,|$)`)
+
+// noneMatches reports whether the reader has what is served: one of the tags of
+// If-None-Match is the same, by weak comparison (RFC 9110, section 13.1.2), for
+// a proxy that compresses makes tags weak.
+func noneMatches(header []string, tag string) bool {
+	list := strings.Join(header, ",")
+	if strings.TrimSpace(list) == "*" {
+		return true
+	}
+	for {
+		m := entityTag.FindStringSubmatch(list)
+		if m == nil {
+			return false
+		}
+		if m[1] == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+		list = list[len(m[0]):]
 	}
 }
 

@@ -124,6 +124,10 @@ var accessibleScript string
 func everyPage(x *seeded) [][2]string {
 	after := "/batches/" + string(x.after)
 	host, _ := seedSite(3)
+	between := "/site?target=" + host
+	if results, err := x.SiteHistory(context.Background(), "https://"+host+"/agentic.json", time.Time{}, 2); err == nil && len(results) == 2 {
+		between += "&was=" + string(results[1].Run) + "&is=" + string(results[0].Run)
+	}
 	pages := [][2]string{
 		{"overview", "/"},
 		{"batches", "/batches"},
@@ -142,11 +146,13 @@ func everyPage(x *seeded) [][2]string {
 		{"sites", "/sites"},
 		{"sites-changed", "/sites?outcome=failed&since=2026-11-20"},
 		{"site", "/site?target=" + host},
+		{"site-between", between},
 		{"new", "/new"},
 		{"settings", "/settings"},
 		{"schedules", "/schedules"},
 		{"deliveries", "/deliveries"},
 		{"deliveries-none", "/deliveries?state=failed"},
+		{"webhooks", "/webhooks"},
 		{"signin", "/signin"},
 		{"compare-choose", "/compare"},
 		{"compare", "/compare?before=" + string(x.before) + "&after=" + string(x.after)},

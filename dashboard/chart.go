@@ -56,6 +56,20 @@ type Tally struct {
 	Of      int64
 	// Link is where they are listed, "" for nowhere.
 	Link string
+	// Moved is how many more or fewer there are than before, in words, "" where
+	// nothing is known of that.
+	Moved string
+}
+
+// moved is a change of a number in words.
+func moved(n int64) string {
+	switch {
+	case n > 0:
+		return "+" + number(n)
+	case n < 0:
+		return "−" + number(-n)
+	}
+	return "no change"
 }
 
 // tallies lists the four outcomes, and cancelled only where it occurs.

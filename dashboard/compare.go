@@ -131,12 +131,12 @@ func (p *ComparePage) page(ctx context.Context, r *Request, read Reader, c *comp
 	from := 0
 	if raw := r.Query.Get("from"); raw != "" {
 		if from, err = strconv.Atoi(raw); err != nil || from < 0 {
-			return badRequest("The parameter from is no number: %.40q.", raw)
+			return blame("from", badRequest("The parameter from is no number: %.40q.", raw))
 		}
 	}
 	if raw := r.Query.Get("show"); raw != "" {
 		if p.Show, err = store.ParseChange(raw); err != nil {
-			return &HTTPError{Code: 400, Message: sentence(err.Error())}
+			return &HTTPError{Code: 400, Field: "show", Message: sentence(err.Error())}
 		}
 	} else if i := slices.IndexFunc(store.Changes, func(x store.Change) bool { return c.counts[x] > 0 }); i >= 0 {
 		p.Show = store.Changes[i]
@@ -240,6 +240,20 @@ func (p *ComparePage) rows(ctx context.Context, read Reader, c *store.Comparison
 type comparison struct {
 	*store.Comparison
 	counts map[store.Change]int64
+	moves  map[report.Outcome]int64
+}
+
+// movesOf is by how much the number of sites of each outcome has changed, of
+// those that have a result in both batches.
+func movesOf(c *store.Comparison) map[report.Outcome]int64 {
+	moves := map[report.Outcome]int64{}
+	for was, row := range c.Matrix() {
+		for is, n := range row {
+			moves[was] -= n
+			moves[is] += n
+		}
+	}
+	return moves
 }
 
 // comparisons keeps the last few comparisons. Two large batches take seconds
@@ -306,7 +320,7 @@ func (c *comparisons) start(before, after *store.Batch) *madeComparison {
 			c.forget(m)
 			return
 		}
-		m.c = &comparison{made, made.Counts()}
+		m.c = &comparison{made, made.Counts(), movesOf(made)}
 	})
 	return m
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -97,4 +99,44 @@ func TestLongComparison(t *testing.T) {
 	}
 	s.compared.patience = time.Hour
 	has(t, read(t, s, path), "#rows", "Regressions: worse than before")
+}
+
+// The tiles of the overview tell by how much each outcome has grown or shrunk.
+func TestOverviewTellsMoves(t *testing.T) {
+	x := seed(t)
+	s := serve(t, Config{Store: x, Now: x.clock.Now})
+	c, err := x.Compare(t.Context(), x.before, x.after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, was := map[report.Outcome]int64{}, map[report.Outcome]int64{}
+	for b, row := range c.Matrix() {
+		for a, n := range row {
+			was[b] += n
+			is[a] += n
+		}
+	}
+	doc := readStatus(t, s, "/", 200)
+	changed := 0
+	for _, o := range report.Outcomes {
+		tile := find(doc, ".tallies li."+string(o)+" .moved")
+		if len(tile) != 1 {
+			t.Fatalf("%s: %d tiles tell a change", o, len(tile))
+		}
+		want := "no change"
+		switch d := is[o] - was[o]; {
+		case d > 0:
+			want = "+" + strconv.FormatInt(d, 10)
+			changed++
+		case d < 0:
+			want = "−" + strconv.FormatInt(-d, 10)
+			changed++
+		}
+		if got := text(tile[0]); !strings.HasPrefix(got, want+" since") {
+			t.Errorf("%s: %q, want %s", o, got, want)
+		}
+	}
+	if changed == 0 {
+		t.Error("the seeds have no change")
+	}
 }

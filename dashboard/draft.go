@@ -20,13 +20,7 @@ func (s *Server) hold(ctx context.Context, b *store.Batch) error {
 }
 
 // isDraft reports whether a batch waits to be confirmed in the dashboard.
-func isDraft(b *store.Batch) bool {
-	if b.State != store.StateIntake {
-		return false
-	}
-	o, err := producer.OptionsOf(b)
-	return err == nil && len(o.List.Posted) > 0
-}
+func isDraft(b *store.Batch) bool { return b.State == store.StateIntake && posted(b) }
 
 // dropOldDrafts removes lists that nobody confirmed. The error says where too
 // many others wait.
@@ -121,20 +115,55 @@ func estimate(ctx context.Context, read Reader, runs int64) (Estimate, error) {
 	return Estimate{}, nil
 }
 
+// startHeld opens a list that was read to its end to the workers, if there is a
+// site in it.
+func (s *Server) startHeld(ctx context.Context, id store.BatchID, who Who) (*store.Batch, error) {
+	b, err := s.c.Store.Batch(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if b.Held && b.Entries == 0 {
+		return nil, s.noSite(ctx, b)
+	}
+	b, err = s.c.Write.SealHeld(ctx, id)
+	if errors.Is(err, store.ErrConflict) {
+		return nil, &HTTPError{Code: http.StatusConflict, Message: "This list cannot be started: it was started already, is still being read, or the program was restarted while it was being read.",
+			Advice: "Look at the list of batches: once it is read it can be started; if it is not there, hand it in again.", Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.c.Log.InfoContext(ctx, "batch started", "batch", b.ID, "entries", b.Entries, "user", who.CreatedBy())
+	return b, nil
+}
+
+// noSite says why a list without a site is not audited: nobody gives one on
+// purpose.
+func (s *Server) noSite(ctx context.Context, b *store.Batch) error {
+	first, err := s.c.Store.RejectedLines(ctx, b.ID, 0, 1)
+	if err != nil {
+		return err
+	}
+	e := &HTTPError{Code: http.StatusUnprocessableEntity, Message: "The list has no site to audit.", Advice: "Correct it and send it again."}
+	switch {
+	case len(first) == 0:
+	case b.Rejected == 1:
+		e.Message = "The list has no site to audit: its one line was rejected: " + sentence(first[0].Reason)
+	default:
+		e.Message = "The list has no site to audit: all its " + number(b.Rejected) + " lines were rejected, the first because of this: " + sentence(first[0].Reason)
+	}
+	return e
+}
+
 // startDraft opens a list to the workers. Sealing a long one takes seconds.
 func (s *Server) startDraft(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), longestIntake)
 	defer cancel()
 	patient(w)
-	b, err := s.c.Write.SealBatch(ctx, store.BatchID(r.PathValue("batch")))
-	if errors.Is(err, store.ErrConflict) {
-		return &HTTPError{Code: http.StatusConflict, Message: "This list cannot be started: it was started already, or the program was restarted while it was being read.", Advice: "Look at the list of batches; if it is not there, hand it in again.", Err: err}
-	}
+	b, err := s.startHeld(ctx, store.BatchID(r.PathValue("batch")), s.request(r).Who)
 	if err != nil {
 		return err
 	}
-	who := s.request(r).Who
-	s.c.Log.InfoContext(ctx, "batch started", "batch", b.ID, "entries", b.Entries, "user", who.CreatedBy())
 	s.goOn(w, r, Done{s.links.Batch(b.ID), "The audit has been started."})
 	return nil
 }

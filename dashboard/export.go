@@ -24,12 +24,14 @@ type exportFormat struct {
 	ending, mediaType string
 	// full says that it can hold the documents.
 	full bool
-	open func(w io.Writer) rowWriter
+	// shared says that it is for strangers.
+	shared bool
+	open   func(w io.Writer) rowWriter
 }
 
 var (
-	exportCSV    = exportFormat{"csv", "text/csv; charset=utf-8; header=present", false, newCSVRows}
-	exportNDJSON = exportFormat{"ndjson", "application/x-ndjson", true, newNDJSONRows}
+	exportCSV    = exportFormat{"csv", "text/csv; charset=utf-8; header=present", false, false, newCSVRows}
+	exportNDJSON = exportFormat{"ndjson", "application/x-ndjson", true, false, newNDJSONRows}
 )
 
 // export streams exactly the rows of a view. A failure in the middle breaks
@@ -64,7 +66,11 @@ func (s *Server) writeExport(w http.ResponseWriter, r *http.Request, format expo
 	ctx := r.Context()
 	h := w.Header()
 	h.Set("Content-Type", format.mediaType)
-	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="agentaudit-%s.%s"`, f.Batch, format.ending))
+	name := string(f.Batch)
+	if format.shared {
+		name = "results" // the page does not tell the batch's id either
+	}
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="agentaudit-%s.%s"`, name, format.ending))
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodHead {
 		return nil
@@ -98,19 +104,23 @@ func newNDJSONRows(w io.Writer) rowWriter { return ndjsonRows{json.NewEncoder(w)
 func (o ndjsonRows) Write(r store.Row) error { return o.enc.Encode(r) }
 func (o ndjsonRows) Flush() error            { return nil }
 
+// csvRows writes what cells appends for a row.
 type csvRows struct {
-	w    *csv.Writer
-	cols []string
+	w     *csv.Writer
+	cols  []string
+	cells func(r store.Row, cols []string) []string
 }
 
-func newCSVRows(w io.Writer) rowWriter {
-	o := csvRows{csv.NewWriter(w), nil}
-	_ = o.w.Write(store.CSVColumns) // an error stays in the writer
+func newCSVRows(w io.Writer) rowWriter { return csvOf(w, store.CSVColumns, store.Row.AppendCSV) }
+
+func csvOf(w io.Writer, head []string, cells func(store.Row, []string) []string) rowWriter {
+	o := csvRows{csv.NewWriter(w), nil, cells}
+	_ = o.w.Write(head) // an error stays in the writer
 	return &o
 }
 
 func (o *csvRows) Write(r store.Row) error {
-	o.cols = r.AppendCSV(o.cols[:0])
+	o.cols = o.cells(r, o.cols[:0])
 	return o.w.Write(o.cols)
 }
 

@@ -26,10 +26,11 @@ func (f *Frame) At(field string) *Wrong {
 	return f.Wrong
 }
 
-// blame is an error with the field that is to blame.
+// blame is an error with the field that is to blame, unless it is a failure of
+// ours.
 func blame(field string, err error) error {
 	e := *explain(err)
-	if e.Field == "" {
+	if e.Field == "" && e.Code < 500 {
 		e.Field = field
 	}
 	return &e

@@ -21,7 +21,11 @@ type HTTPError struct {
 	// Title is the heading, "" for the usual words for Code. Message says what
 	// is wrong, Advice what to do; both are sentences.
 	Title, Message, Advice string
-	// Field is the field of a form that is to blame, "" for none.
+	// To is a path of the dashboard that leads on, ToWords what it is called; ""
+	// for none.
+	To, ToWords string
+	// Field is the field of a form that is to blame, "" for none; in the API it is
+	// the member or parameter.
 	Field string
 	// Err is only logged, nil for nothing more.
 	Err error
@@ -63,10 +67,11 @@ func explain(err error) *HTTPError {
 	case errors.Is(err, store.ErrNotFound):
 		return notFound("It is not in the store: "+sentence(err.Error()), err)
 	case errors.Is(err, store.ErrCursor):
-		return &HTTPError{Code: http.StatusBadRequest, Message: "The address names a page that this view does not have.",
+		return &HTTPError{Code: http.StatusBadRequest, Field: "after", Message: "The address names a page that this view does not have.",
 			Advice: "Leave \"after\" out of the address to begin with the first page.", Err: err}
 	case errors.Is(err, store.ErrConflict):
-		return &HTTPError{Code: http.StatusConflict, Message: sentence(err.Error()), Err: err}
+		why, _ := strings.CutSuffix(err.Error(), ": "+store.ErrConflict.Error())
+		return &HTTPError{Code: http.StatusConflict, Title: "Not possible now", Message: sentence(why), Err: err}
 	case errors.Is(err, store.ErrUnavailable):
 		return &HTTPError{Code: http.StatusServiceUnavailable, Message: "The database does not answer at the moment.",
 			Advice: "Nothing is lost, and audits go on when it is back. Try again in a moment.", Err: err}
@@ -98,6 +103,7 @@ type Request struct {
 	path     func(name string) string
 	rate     func(store.BatchID) (perSecond float64, ok bool)
 	compared *comparisons
+	vitals   *vitals
 }
 
 // Path is a part of the path, as in "batch".
@@ -108,18 +114,18 @@ func (r *Request) Path(name string) string { return r.path(name) }
 func (r *Request) Only(names ...string) error {
 	for name := range r.Query {
 		if !slices.Contains(names, name) {
-			return &HTTPError{Code: http.StatusBadRequest, Message: fmt.Sprintf("This page has no parameter %.60q.", name),
+			return &HTTPError{Code: http.StatusBadRequest, Field: name, Message: fmt.Sprintf("This page has no parameter %.60q.", name),
 				Advice: "It knows " + strings.Join(names, ", ") + "."}
 		}
 		if len(r.Query[name]) > 1 {
-			return badRequest("The parameter %q is given more than once.", name)
+			return blame(name, badRequest("The parameter %q is given more than once.", name))
 		}
 	}
 	return nil
 }
 
 func (s *Server) request(r *http.Request) *Request {
-	q := &Request{Links: s.links, Now: s.c.Now(), rate: s.live.rate, compared: s.compared, path: func(string) string { return "" }}
+	q := &Request{Links: s.links, Now: s.c.Now(), rate: s.live.rate, compared: s.compared, vitals: s.vitals, path: func(string) string { return "" }}
 	if r != nil {
 		q.Query, q.path, q.Origin = r.URL.Query(), r.PathValue, s.origin(r)
 		q.Who, q.Known = r.Context().Value(whoKey{}).(Who)
@@ -252,10 +258,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 // ErrorPage tells what went wrong.
 type ErrorPage struct {
 	Frame
-	Code      int
-	Message   string
-	Advice    string
-	RequestID string // only shown for failures of ours
+	Code    int
+	Message string
+	Advice  string
+	// To leads on, where there is a better way than to the overview.
+	To, ToWords string
+	RequestID   string // only shown for failures of ours
 }
 
 func (s *Server) errorPage(r *Request, e *HTTPError) *ErrorPage {
@@ -269,7 +277,7 @@ func (s *Server) errorPage(r *Request, e *HTTPError) *ErrorPage {
 	if title == "" {
 		title = http.StatusText(e.Code)
 	}
-	p := &ErrorPage{Frame: Frame{Title: title, Bare: !r.Known}, Code: e.Code, Message: e.Message, Advice: e.Advice}
+	p := &ErrorPage{Frame: Frame{Title: title, Bare: !r.Known}, Code: e.Code, Message: e.Message, Advice: e.Advice, To: e.To, ToWords: e.ToWords}
 	s.dress(&p.Frame, r)
 	return p
 }

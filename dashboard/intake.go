@@ -31,6 +31,10 @@ const (
 	draftLife = 24 * time.Hour
 	// mostDrafts is how many lists may wait.
 	mostDrafts = 100
+	// mostUnpacked is how many times the bytes of a list may grow when it is
+	// unpacked, and how many lines it may have for each that counts: a small
+	// file can hold a billion blank lines.
+	mostUnpacked = 4
 )
 
 // newList is a list that somebody hands in.
@@ -38,6 +42,9 @@ type newList struct {
 	Name    string
 	Options producer.Options
 	Inputs  []producer.Input
+	// Member is where the list stands in the body of a call, "" for a list that
+	// is sent as it is.
+	Member string
 }
 
 // errTooLong ends an intake.
@@ -50,7 +57,11 @@ func (s *Server) takeList(ctx context.Context, l newList) (*store.Batch, error) 
 	return s.draft(ctx, l, func(ctx context.Context, id store.BatchID) error {
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
-		_, err := producer.Fill(ctx, s.c.Write, id, l.Inputs, l.Options.List.Read, func(c producer.Counts) {
+		inputs := slices.Clone(l.Inputs)
+		for i, in := range inputs {
+			inputs[i] = in.Within(mostUnpacked*s.c.MaxUpload, mostUnpacked*s.c.MaxLines)
+		}
+		read, err := producer.Fill(ctx, s.c.Write, id, inputs, l.Options.List.Read, func(c producer.Counts) {
 			if c.Lines > s.c.MaxLines {
 				stop(errTooLong)
 			}
@@ -62,7 +73,17 @@ func (s *Server) takeList(ctx context.Context, l newList) (*store.Batch, error) 
 			return &HTTPError{Code: http.StatusRequestEntityTooLarge, Message: "The file is larger than " + size(big.Limit) + ".", Advice: "Compress it with gzip, split it, or read it with agentaudit run, which has no such limit.", Err: err}
 		}
 		if bad, ok := errors.AsType[*producer.ListError](err); ok {
-			return &HTTPError{Code: http.StatusUnprocessableEntity, Title: "The list cannot be read", Message: sentence(bad.Error()), Advice: "Nothing of it was kept. Correct it and send it again.", Err: err}
+			code := http.StatusUnprocessableEntity
+			if errors.Is(err, sitelist.ErrTooLong) {
+				code = http.StatusRequestEntityTooLarge
+			}
+			return &HTTPError{Code: code, Title: "The list cannot be read", Message: sentence(bad.Error()), Advice: "Nothing of it was kept. Correct it and send it again.", Err: err}
+		}
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+			return &HTTPError{Code: http.StatusConflict, Message: "Somebody dropped this list while it was being read.", Advice: "Send it again if that was a mistake.", Err: err}
+		}
+		if err == nil && read.Lines == 0 {
+			return &HTTPError{Code: http.StatusUnprocessableEntity, Message: "The list is empty: there is no site in it to audit.", Advice: "Nothing of it was kept."}
 		}
 		return err
 	})
@@ -113,12 +134,22 @@ func (p *NewPage) Formats() []Option {
 	return all
 }
 
+// discoverWord says which sites are scanned.
+func discoverWord(d audit.Discover) string {
+	switch d {
+	case audit.DiscoverAlways:
+		return "every site"
+	case audit.DiscoverNever:
+		return "no site"
+	}
+	return "sites without a valid agentic.json"
+}
+
 // Discovers are the choices of when to scan.
 func (p *NewPage) Discovers() []Option {
-	words := map[audit.Discover]string{audit.DiscoverAlways: "every site", audit.DiscoverMissing: "sites without a valid agentic.json", audit.DiscoverNever: "no site"}
 	var all []Option
 	for _, d := range audit.Discovers {
-		all = append(all, Option{Value: string(d), Words: words[d], Selected: p.List.Options.Discover == d || p.List.Options.Discover == "" && d == audit.DiscoverMissing})
+		all = append(all, Option{Value: string(d), Words: discoverWord(d), Selected: p.List.Options.Discover == d || p.List.Options.Discover == "" && d == audit.DiscoverMissing})
 	}
 	return all
 }
@@ -137,8 +168,12 @@ func (s *Server) emptyNewPage() *NewPage {
 	return &NewPage{Frame: Frame{Title: "New audit", Section: "new"}, MaxUpload: s.c.MaxUpload, MaxLines: s.c.MaxLines}
 }
 
-// pastedName is what a list is called that was typed or pasted.
-const pastedName = "pasted list"
+// pastedName is what a list is called that was typed or pasted, rawName what one
+// is called that came without a name.
+const (
+	pastedName = "pasted list"
+	rawName    = "list"
+)
 
 // newAudit takes the form of the page: its file is read as it comes, and
 // stands last in it.

@@ -149,7 +149,8 @@ func TestListsThatAreNotTaken(t *testing.T) {
 		{"l.csv", "a,b\n1,2\n", 422, "column", nil},
 		{"l.txt", "a.example", 400, "There is no format", []string{"format", "pdf"}},
 		{"l.txt", long, 413, "more than 25,000 lines", nil},
-		{"l.txt", strings.Repeat("# not a line\n", 800_000), 413, "larger than", nil},
+		{"l.txt", strings.Repeat("# not a line\n", 110_000), 413, "more than 100000 lines, blank ones included", nil},
+		{"l.txt", strings.Repeat("# not a line"+strings.Repeat(".", 999)+"\n", 11_000), 413, "larger than", nil},
 		{"l.txt", "a.example", 400, "at most 100 bytes", []string{"name", strings.Repeat("x", 101)}},
 		{"l.txt", "a.example", 400, "always, missing, never", []string{"discover", "sometimes"}},
 		{"l.txt", "a.example", 400, "no field", []string{"nome", "x"}},
@@ -257,7 +258,7 @@ func TestSteering(t *testing.T) {
 		t.Errorf("no batch: %d", res.StatusCode)
 	}
 	for _, what := range []string{"pause", "resume", "cancel", "retry", "again"} {
-		if res, _ := v.get(path + "/" + what); res.StatusCode != 404 {
+		if res, _ := v.get(path + "/" + what); res.StatusCode != 405 {
 			t.Errorf("GET %s: %d", what, res.StatusCode)
 		}
 	}

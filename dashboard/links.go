@@ -95,7 +95,7 @@ func (l Links) Check(id store.BatchID, check string, st report.Status) string {
 	return l.Results(store.Filter{Batch: id, Check: check, CheckStatus: st})
 }
 
-// Deliveries are the messages to directories that a filter picks, before one (0:
+// Deliveries are the messages that a filter picks, before one (0:
 // from the newest); Listing is what changed in the listing of a batch.
 func (l Links) Deliveries(f store.DeliveryFilter, before int64) string {
 	q := url.Values{}
@@ -105,6 +105,9 @@ func (l Links) Deliveries(f store.DeliveryFilter, before int64) string {
 	if f.Batch != "" {
 		q.Set("batch", string(f.Batch))
 	}
+	if f.Event != "" {
+		q.Set("event", f.Event)
+	}
 	if before > 0 {
 		q.Set("before", strconv.FormatInt(before, 10))
 	}
@@ -112,6 +115,32 @@ func (l Links) Deliveries(f store.DeliveryFilter, before int64) string {
 }
 func (l Links) DeliveriesForm() string          { return l.base + "/deliveries" }
 func (l Links) Listing(id store.BatchID) string { return l.Batch(id) + "/listing" }
+
+// Told are the messages about batches.
+func (l Links) Told() string {
+	return l.Deliveries(store.DeliveryFilter{Event: store.EventFinished}, 0)
+}
+
+// Webhooks lists webhooks, those of batches before one ("": from the newest), and
+// is where its form leads; ScheduleWebhook and BatchWebhook have the form filled
+// in for one, and the others are where forms lead that take one away.
+func (l Links) Webhooks(before store.BatchID) string {
+	q := url.Values{}
+	if before != "" {
+		q.Set("before", string(before))
+	}
+	return l.with("/webhooks", q)
+}
+func (l Links) ScheduleWebhook(id store.ScheduleID) string {
+	return l.with("/webhooks", url.Values{"schedule": {string(id)}})
+}
+func (l Links) BatchWebhook(id store.BatchID) string {
+	return l.with("/webhooks", url.Values{"batch": {string(id)}})
+}
+func (l Links) RemoveScheduleWebhook(id store.ScheduleID) string {
+	return l.Schedule(id) + "/webhook/remove"
+}
+func (l Links) RemoveBatchWebhook(id store.BatchID) string { return l.Batch(id) + "/webhook/remove" }
 
 // Run is the page of one result, Document one of its documents.
 func (l Links) Run(id store.RunID) string { return l.base + "/runs/" + url.PathEscape(string(id)) }

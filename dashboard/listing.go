@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"agentaudit/store"
 	"agentaudit/worker/producer"
@@ -49,9 +50,12 @@ func listingPage(ctx context.Context, r *Request, read Reader) (*ListingPage, er
 	if err != nil {
 		return nil, err
 	}
-	p := &ListingPage{Frame: Frame{Title: "Changes of the listing", Section: "batches"}, Batch: b, Source: store.PlainAddress(listingSource(b)), Reading: b.State == store.StateIntake}
+	p := &ListingPage{Frame: Frame{Title: "Changes of the listing", Section: "batches"}, Batch: b, Source: listingSource(b), Reading: b.State == store.StateIntake}
 	if listingSource(b) == "" {
-		return nil, &HTTPError{Code: 404, Message: "The list of this batch was not read from a directory.", Advice: "agentaudit run --from URL reads a directory's listing API, and tells what changed in it from one time to the next."}
+		return nil, &HTTPError{Code: http.StatusNotFound, Title: "This batch was not read from a directory",
+			Message: "Its list was handed over as a whole, so there is nothing to tell of what changed in a listing.",
+			Advice:  "What agentaudit run --from URL reads from a directory's listing API is compared with the reading before.",
+			To:      r.Links.Batch(b.ID), ToWords: "Back to the batch"}
 	}
 	if p.Reading {
 		return p, nil

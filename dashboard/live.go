@@ -3,11 +3,11 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -86,7 +86,7 @@ type update struct {
 	AsOf string `json:"asOf"`
 	// Open are the ids of open batches, newest first, separated by blanks.
 	Open string `json:"open"`
-	// Values are those of [Progress], by their keys.
+	// Values are those of [Progress] and [Health], by their keys.
 	Values map[string]string `json:"values"`
 }
 
@@ -99,7 +99,7 @@ type sample struct {
 const (
 	// mostWatchers bounds the streams that are open at a time.
 	mostWatchers = 1000
-	// mostOpen bounds the batches that are followed.
+	// mostOpen bounds the batches whose numbers are followed.
 	mostOpen = 20
 	// rateSpan is how far back the present rate looks.
 	rateSpan = 30 * time.Second
@@ -108,12 +108,11 @@ const (
 // live reads open batches for all that watch, once each time, and not at all
 // while nobody does.
 type live struct {
-	ctx   context.Context
-	read  Reader
-	every time.Duration
-	now   func() time.Time
-	log   *slog.Logger
-	done  sync.WaitGroup
+	ctx    context.Context
+	vitals *vitals
+	every  time.Duration
+	log    *slog.Logger
+	done   sync.WaitGroup
 
 	mu       sync.Mutex
 	watchers map[chan []byte]bool
@@ -122,8 +121,8 @@ type live struct {
 	samples  map[store.BatchID][]sample
 }
 
-func newLive(ctx context.Context, read Reader, every time.Duration, now func() time.Time, log *slog.Logger) *live {
-	return &live{ctx: ctx, read: read, every: every, now: now, log: log, watchers: map[chan []byte]bool{}, samples: map[store.BatchID][]sample{}}
+func newLive(ctx context.Context, v *vitals, every time.Duration, log *slog.Logger) *live {
+	return &live{ctx: ctx, vitals: v, every: every, log: log, watchers: map[chan []byte]bool{}, samples: map[store.BatchID][]sample{}}
 }
 
 func (l *live) wait() { l.done.Wait() }
@@ -177,24 +176,25 @@ func (l *live) run() {
 func (l *live) look() []byte {
 	ctx, cancel := context.WithTimeout(l.ctx, max(l.every, time.Second))
 	defer cancel()
-	open, err := l.read.OpenBatches(ctx, mostOpen)
+	h, err := l.vitals.look(ctx)
 	if err != nil {
 		if l.ctx.Err() == nil {
 			l.log.WarnContext(ctx, "live numbers could not be read", "err", err)
 		}
 		return nil
 	}
-	now := l.now()
+	open, now := h.Open, h.AsOf
 	l.sample(open, now)
-	u := update{AsOf: now.UTC().Format(time.RFC3339Nano), Values: map[string]string{}}
+	u := update{Open: h.OpenIDs, AsOf: now.UTC().Format(time.RFC3339Nano), Values: map[string]string{}}
 	for i := range open {
 		p := progressOf(&open[i], l.rate, now)
-		u.Open += " " + string(open[i].ID)
 		for name, v := range p.values {
 			u.Values[p.Key(name)] = v
 		}
 	}
-	u.Open = strings.TrimSpace(u.Open)
+	for name, v := range h.values() {
+		u.Values["health."+name] = v
+	}
 	data, err := json.Marshal(u)
 	if err != nil { // strings cannot fail
 		panic(err)
@@ -261,6 +261,16 @@ func (l *live) rate(id store.BatchID) (perSecond float64, ok bool) {
 // one whose reader is gone ends.
 const pingEvery = 15 * time.Second
 
+// stillMay reports whether who opened a stream may go on to read: a sign-out or a
+// revoked token ends it. While the store is away nothing is known against it.
+func (s *Server) stillMay(r *http.Request) bool {
+	_, err := s.who(r)
+	if _, refused := errors.AsType[*HTTPError](err); refused {
+		return false
+	}
+	return !errors.Is(err, errSignIn)
+}
+
 // events streams updates to one page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	updates, leave, ok := s.live.watch()
@@ -277,7 +287,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	message := []byte("retry: 5000\n\n")
+	asked := time.Now()
 	for {
+		if time.Since(asked) >= s.c.AskEvery {
+			if !s.stillMay(r) {
+				return nil // the page, which asks again, is told why
+			}
+			asked = time.Now()
+		}
 		extend(w)
 		if _, err := w.Write(message); err != nil {
 			return nil // the page was closed

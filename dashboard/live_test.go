@@ -35,6 +35,10 @@ func (p *progressing) OpenBatches(context.Context, int) ([]store.Batch, error) {
 	return []store.Batch{p.batch}, nil
 }
 
+func (*progressing) Load(context.Context) (store.Load, error)            { return store.Load{}, nil }
+func (*progressing) Pulse(context.Context) (store.Pulse, error)          { return store.Pulse{}, nil }
+func (*progressing) Schedules(context.Context) ([]store.Schedule, error) { return nil, nil }
+
 func (p *progressing) set(f func(b *store.Batch)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +49,7 @@ func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &progressing{batch: store.Batch{ID: "000000001", State: store.StateRunning, Runs: 1000, OpenRuns: 1000, StartedAt: time.Now()}}
 		ctx, cancel := context.WithCancel(t.Context())
-		l := newLive(ctx, p, 2*time.Second, time.Now, slog.New(slog.DiscardHandler))
+		l := newLive(ctx, &vitals{read: p, now: time.Now}, 2*time.Second, slog.New(slog.DiscardHandler))
 		time.Sleep(time.Hour)
 		if p.asked != 0 {
 			t.Fatalf("asked %d times while nobody watched", p.asked)
@@ -74,6 +78,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("after 20 s: %q", got)
 		}
 		// One who did not look has the newest, not the oldest.
+		synctest.Wait() // both were told
 		if got := next(b).Values["000000001.done"]; got != "200" {
 			t.Errorf("a slow page sees %s", got)
 		}
@@ -103,7 +108,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("paused: %+v", u.Values)
 		}
 		p.set(func(b *store.Batch) { b.State = store.StateFinished })
-		if u = next(a); u.Open != "" || len(u.Values) != 0 {
+		if u = next(a); u.Open != "" || u.Values["000000001.done"] != "" || u.Values["health.waiting"] != "nothing waits" {
 			t.Errorf("ended: %+v", u)
 		}
 		leaveA()
@@ -156,6 +161,39 @@ func TestEvents(t *testing.T) {
 	// The end of the server ends the streams.
 	s.Close()
 	for lines.Scan() {
+	}
+	if err := lines.Err(); err != nil {
+		t.Errorf("the stream broke off: %v", err)
+	}
+}
+
+// A stream ends with the right to read it.
+func TestEventsEndWithTheirRight(t *testing.T) {
+	x := seed(t)
+	s := serve(t, Config{Store: x, Write: x.Store, LiveEvery: 5 * time.Millisecond, AskEvery: time.Nanosecond})
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	secret, token, err := x.NewToken(t.Context(), store.Token{Name: "screen", Scope: store.ScopeRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	if err := x.RevokeToken(t.Context(), token.ID); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // to the end, which comes
 	}
 	if err := lines.Err(); err != nil {
 		t.Errorf("the stream broke off: %v", err)

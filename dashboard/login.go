@@ -44,17 +44,16 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	q := s.request(r)
 	p := s.newSignInPage(q, next)
 	p.Name = name
-	if wait := s.attempts.Wait(address, name, now); wait > 0 {
+	if wait := s.attempts.Begin(address, name, now); wait > 0 {
 		s.c.Log.WarnContext(r.Context(), "too many attempts to sign in", "address", address, "user", fmt.Sprintf("%.64q", name))
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-		return s.again(w, q, &HTTPError{Code: http.StatusTooManyRequests, Field: "password", Message: "There were too many attempts.", Advice: "Try again in " + span(wait.Round(time.Minute)+time.Minute) + "."}, "signin", p, "s-")
+		return s.again(w, q, &HTTPError{Code: http.StatusTooManyRequests, Field: "password", Message: "There were too many attempts.", Advice: "Try again in " + span(roundUp(wait)) + "."}, "signin", p, "s-")
 	}
 	if !s.c.Users.Check(name, password) {
-		s.attempts.Failed(address, name, now)
 		s.c.Log.WarnContext(r.Context(), "a sign-in failed", "address", address, "user", fmt.Sprintf("%.64q", name))
 		return s.again(w, q, &HTTPError{Code: http.StatusUnauthorized, Field: "password", Message: "Name and password do not belong together."}, "signin", p, "s-")
 	}
-	s.attempts.Succeeded(address, name)
+	s.attempts.Succeeded(address, name, now)
 	secret, err := s.c.Write.NewSession(r.Context(), store.Session{User: name, Proof: s.c.Users.Proof(name), ExpiresAt: now.Add(sessionLength)})
 	if err != nil {
 		return err
@@ -63,6 +62,15 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) error {
 	s.setCookie(w, r, s.sessionCookie(r), secret, sessionLength)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 	return nil
+}
+
+// roundUp is a wait to whole minutes, or seconds where it is short.
+func roundUp(wait time.Duration) time.Duration {
+	unit := time.Minute
+	if wait < unit {
+		unit = time.Second
+	}
+	return wait.Truncate(unit) + unit
 }
 
 // signOut ends the session, here and in the store.

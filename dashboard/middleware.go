@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -96,9 +98,31 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 	})
 }
 
-func notAllowed(w http.ResponseWriter) *HTTPError {
-	w.Header().Set("Allow", "GET, HEAD")
-	return &HTTPError{Code: http.StatusMethodNotAllowed, Message: "This page can only be read."}
+// methods are those that an address takes, as the mux has them; none for one
+// that is nowhere.
+func methods(mux *http.ServeMux, r *http.Request) (all []string) {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		asked := r.Clone(r.Context())
+		asked.Method = m
+		if _, pattern := mux.Handler(asked); pattern != "" && pattern != "/" {
+			all = append(all, m)
+			if m == http.MethodGet {
+				all = append(all, http.MethodHead)
+			}
+		}
+	}
+	return all
+}
+
+// notAllowed tells the methods that the address takes instead (RFC 9110, section
+// 15.5.6).
+func notAllowed(w http.ResponseWriter, r *http.Request, all []string) *HTTPError {
+	w.Header().Set("Allow", strings.Join(all, ", "))
+	e := &HTTPError{Code: http.StatusMethodNotAllowed, Message: "This page can only be read."}
+	if !slices.Equal(all, []string{http.MethodGet, http.MethodHead}) {
+		e.Message = fmt.Sprintf("This address does not take %.20s; it takes %s.", r.Method, strings.Join(all, ", "))
+	}
+	return e
 }
 
 // based cuts the base path off. Its redirect leads to a fixed address: paths
@@ -107,10 +131,6 @@ func (s *Server) based(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		clean := path.Clean(r.URL.Path)
 		switch {
-		case r.Method == http.MethodDelete && (s.isAPI(r) || r.URL.Path == s.links.base+mcpPath): // what was made, or a session
-			http.StripPrefix(s.links.base, next).ServeHTTP(w, r)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
-			s.fail(w, r, notAllowed(w))
 		case r.URL.Path != clean && r.URL.Path != s.links.Overview():
 			s.fail(w, r, noPage())
 		case s.links.base == "":

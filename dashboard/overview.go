@@ -3,10 +3,10 @@ package dashboard
 import (
 	"context"
 	"slices"
-	"time"
 
 	"agentaudit/audit/report"
 	"agentaudit/store"
+	"agentaudit/worker/producer"
 )
 
 // OverviewPage is the present state of everything.
@@ -18,14 +18,14 @@ type OverviewPage struct {
 	Bar     Bar
 
 	Running []Progress
-	// Load is what is on its way; Idle says that there is work and nobody at it.
-	Load store.Load
-	Idle bool
-	// OpenIDs are the ids of Running, separated by blanks.
+	// Health is how queue and workers are.
+	Health *Health
+	// OpenIDs are the ids of all open batches, separated by blanks.
 	OpenIDs string
 
-	// Newest is the newest finished batch that has results, or one under way
-	// where none has finished; nil if there is none. Reasons and Checks are of it.
+	// Newest is the newest finished batch that is not small beside the others, or
+	// one under way where none has finished; nil if there is none. Reasons and
+	// Checks are of it.
 	Newest  *store.Batch
 	Reasons []Ranked
 	Checks  []Ranked
@@ -42,6 +42,8 @@ type Since struct {
 	// Ready is false while it is still being made.
 	Ready  bool
 	Counts map[store.Change]int64
+	// Moves is by how much the number of sites of each outcome has changed.
+	Moves map[report.Outcome]int64
 }
 
 // Count is the number of sites behind a change.
@@ -63,21 +65,17 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 	}
 	p.Tallies = tallies(counts, p.Sites, func(o report.Outcome) string { return r.Links.Sites(store.SiteFilter{Outcome: o}, "") })
 	p.Bar = newBar(counts, p.Sites, plural(p.Sites, "site", "sites"))
-	open, err := read.OpenBatches(ctx, mostOpen)
-	if err != nil {
+	if p.Health, err = r.vitals.look(ctx); err != nil {
 		return nil, err
 	}
+	open := p.Health.Open
 	for i := range open {
 		if isDraft(&open[i]) {
 			continue // nobody has started it
 		}
 		p.Running = append(p.Running, progressOf(&open[i], r.rate, r.Now))
 	}
-	p.OpenIDs = idList(open)
-	if p.Load, err = read.Load(ctx); err != nil {
-		return nil, err
-	}
-	p.Idle = idle(open, p.Load, r.Now)
+	p.OpenIDs = p.Health.OpenIDs
 	list, err := read.Batches(ctx, "", 30)
 	if err != nil {
 		return nil, err
@@ -85,7 +83,13 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 	for i := range list[:min(len(list), 6)] {
 		p.Batches = append(p.Batches, newBatchLine(&list[i]))
 	}
-	i := slices.IndexFunc(list, func(b store.Batch) bool { return b.State == store.StateFinished && b.Done() > 0 })
+	var largest int64
+	for _, b := range list {
+		largest = max(largest, b.Done())
+	}
+	i := slices.IndexFunc(list, func(b store.Batch) bool {
+		return b.State == store.StateFinished && b.Done() > 0 && b.Done() >= largest/smallPart
+	})
 	if i < 0 {
 		i = slices.IndexFunc(list, func(b store.Batch) bool { return b.Done() > 0 })
 	}
@@ -96,7 +100,11 @@ func overviewPage(ctx context.Context, r *Request, read Reader) (*OverviewPage, 
 	if p.Reasons, p.Checks, err = frequent(ctx, r, read, p.Newest, 8); err != nil {
 		return nil, err
 	}
-	p.Since = since(ctx, r, list)
+	if p.Since = since(ctx, r, list); p.Since != nil && p.Since.Ready {
+		for i := range p.Tallies {
+			p.Tallies[i].Moved = moved(p.Since.Moves[p.Tallies[i].Outcome])
+		}
+	}
 	return p, nil
 }
 
@@ -113,34 +121,58 @@ func frequent(ctx context.Context, r *Request, read Reader, b *store.Batch, limi
 	return rankReasons(r.Links, b, byReason, limit), rankChecks(r.Links, b, byCheck, limit), nil
 }
 
-// since compares the newest finished batch with the one before of the same
-// list. A large comparison is not waited for; it is there the next time.
+// smallPart says which batches are left out of what is most frequent: those
+// with less than this part of the largest. A look at one site again must not
+// hide what is the matter with thousands.
+const smallPart = 10
+
+// since compares the newest finished batch that has one before of the same list
+// with that. A large comparison is not waited for; it is there the next time.
 func since(ctx context.Context, r *Request, list []store.Batch) *Since {
-	var after *store.Batch
+	finished := func(b *store.Batch) bool { return b.State == store.StateFinished && b.Runs > 0 }
 	for i := range list {
-		b := &list[i]
-		switch {
-		case b.State != store.StateFinished || b.Runs == 0:
-		case after == nil:
-			after = b
-		case sameList(after, b):
-			s := &Since{Before: b, After: after}
-			if c, ready, err := r.compared.soon(ctx, b, after, r.compared.patience/3); ready && err == nil {
-				s.Ready, s.Counts = true, c.counts
-			}
-			return s
+		after := &list[i]
+		if !finished(after) {
+			continue
 		}
+		j := slices.IndexFunc(list[i+1:], func(b store.Batch) bool { return finished(&b) && sameList(after, &b) })
+		if j < 0 {
+			continue
+		}
+		s := &Since{Before: &list[i+1+j], After: after}
+		if c, ready, err := r.compared.soon(ctx, s.Before, after, r.compared.patience/3); ready && err == nil {
+			s.Ready, s.Counts, s.Moves = true, c.counts, c.moves
+		}
+		return s
 	}
 	return nil
 }
 
 // sameList guesses whether two batches are of one list: they have the same
-// name, or where one has no name, came from the same sources.
+// name, or where one has no name, came from the same sources, which have a name.
 func sameList(a, b *store.Batch) bool {
 	if a.Name != "" && b.Name != "" {
 		return a.Name == b.Name
 	}
-	return len(a.Sources) > 0 && slices.Equal(a.Sources, b.Sources)
+	return len(a.Sources) > 0 && a.Origin == b.Origin && !nameless(a)
+}
+
+// posted says that a list was pasted or sent in.
+func posted(b *store.Batch) bool { return len(postedNames(b)) > 0 }
+
+// postedNames are what the parts of a list are called that were sent in.
+func postedNames(b *store.Batch) []string {
+	o, err := producer.OptionsOf(b)
+	if err != nil {
+		return nil
+	}
+	return o.List.Posted
+}
+
+// nameless says that a list was pasted, or sent in without a name: that of two
+// such lists are called the same says nothing.
+func nameless(b *store.Batch) bool {
+	return slices.ContainsFunc(postedNames(b), func(name string) bool { return name == pastedName || name == rawName })
 }
 
 func idList(list []store.Batch) string {
@@ -162,21 +194,4 @@ func (*OverviewPage) SinceChanges() []store.Change {
 // LatelyChanged are the sites whose outcome changed in the last seven days.
 func (p *OverviewPage) LatelyChanged() store.SiteFilter {
 	return store.SiteFilter{ChangedSince: p.AsOf.AddDate(0, 0, -7), Order: store.ByChange}
-}
-
-// Enqueued is how many sites are handed over and not begun.
-func (p *OverviewPage) Enqueued() int64 { return handedOver(p.Load) }
-
-func handedOver(l store.Load) (n int64) {
-	for _, c := range l.Enqueued {
-		n += c
-	}
-	return n
-}
-
-// idle says that there is work and nobody at it.
-func idle(open []store.Batch, l store.Load, now time.Time) bool {
-	return l.Running == 0 && !l.NextDue.After(now) && slices.ContainsFunc(open, func(b store.Batch) bool {
-		return (b.State == store.StateQueued || b.State == store.StateRunning) && b.OpenRuns > 0
-	})
 }

@@ -223,7 +223,7 @@ func TestPages(t *testing.T) {
 		want(t, doc, "#f-sort option[selected]", "last change")
 		want(t, read(t, s, "/sites?host=North-L"), "tbody th", "north-lantern.example")
 		has(t, read(t, s, "/sites?host=zzz"), "main p", "No site matches all of these filters.")
-		has(t, read(t, s, "/"), ".more a", "What changed in the last seven days")
+		has(t, read(t, s, "/"), ".more a", "New or changed in the last seven days")
 		for _, bad := range []string{"outcome=cancelled", "since=yesterday", "sort=size", "host=a&sort=changed", "after=x", "host=" + strings.Repeat("x", 400)} {
 			readStatus(t, s, "/sites?"+bad, 400)
 		}
@@ -250,7 +250,7 @@ func TestPages(t *testing.T) {
 	})
 	t.Run("every template was used", func(t *testing.T) {
 		for name := range s.pages {
-			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview", "schedules", "schedule", "deliveries", "listing"}, name) {
+			if !slices.Contains([]string{"overview", "batches", "batch", "rejected", "results", "run", "site", "compare", "error", "settings", "signin", "new", "draft", "sites", "shared", "sharedrun", "sharedview", "schedules", "schedule", "deliveries", "listing", "webhooks"}, name) {
 				t.Errorf("no test looks at %s", name)
 			}
 		}

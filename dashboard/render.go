@@ -46,6 +46,9 @@ type Frame struct {
 	Wrong *Wrong
 	// Lookup is what was typed to find a site and found none.
 	Lookup string
+	// Serving says that workers are reached from here, so that lists are handed to
+	// them.
+	Serving bool
 	// Live says that numbers of the page are kept up to date.
 	Live bool
 
@@ -57,6 +60,7 @@ func (f *Frame) frame() *Frame { return f }
 // dress fills in what is the same for all pages.
 func (s *Server) dress(f *Frame, r *Request) {
 	f.Links, f.AsOf, f.Version = s.links, r.Now, s.c.Version
+	f.Title, f.Serving = inLine(f.Title), s.c.Queue != nil
 	f.Origin, f.Badges = r.Origin, !s.c.NoBadges
 	f.Who, f.CanWrite = r.Who, r.Who.Write && s.c.Write != nil
 	f.Style, f.Script, f.Icon = s.links.base+s.assets.path("style.css"), s.links.base+s.assets.path("live.js"), s.links.base+s.assets.path("icon.svg")
@@ -103,7 +107,7 @@ func (s *Server) render(name string, p any) ([]byte, error) {
 
 // functions are what templates can call beside the methods of their structs.
 var functions = template.FuncMap{
-	"number": number, "share": share, "plural": plural, "span": span, "size": size, "webAddress": webAddress, "siteName": siteName, "shortCheck": shortCheck,
+	"number": number, "share": share, "plural": plural, "span": span, "size": size, "webAddress": webAddress, "pieces": pieces, "discoverWord": discoverWord, "inLine": inLine, "siteName": siteName, "shortCheck": shortCheck,
 	"outcomeWord": func(o report.Outcome) string { return outcomeWords[o] },
 	"reasonWord":  report.Reason.Words,
 	"checkWord":   report.CheckWords,
@@ -112,7 +116,7 @@ var functions = template.FuncMap{
 	"changeWord":  func(c store.Change) string { return changeWords[c][1] },
 	// instant is a moment for machines, clock for people, who see it in UTC
 	// until the script puts it into their zone.
-	"instant": func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") },
+	"instant": moment,
 	"clock":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
 	"int64":   func(n int) int64 { return int64(n) },
 }

@@ -178,7 +178,7 @@ func resultsPage(ctx context.Context, r *Request, read Reader) (*ResultsPage, er
 		return nil, err
 	}
 	f, wrong := readFilter(r.Query, b.ID)
-	p := &ResultsPage{Frame: Frame{Title: "Results", Section: "batches"}, Batch: b, Filter: f, Later: r.Query.Get("after") != ""}
+	p := &ResultsPage{Frame: Frame{Title: "Results of " + batchName(b), Section: "batches"}, Batch: b, Filter: f, Later: r.Query.Get("after") != ""}
 	reasons, err := read.TopReasons(ctx, b.ID, 1000)
 	if err != nil {
 		return nil, err

@@ -26,17 +26,17 @@ func newScheduleOf(form url.Values) (v store.Schedule, err error) {
 		return v, blame("name", badRequest("The name has at most %d bytes.", longestName))
 	}
 	for _, f := range []struct {
-		name string
-		unit time.Duration
-		to   *time.Duration
-	}{{"jitter", time.Minute, &v.Jitter}, {"spread", time.Hour, &v.Spread}} {
+		name, words string
+		unit        time.Duration
+		to          *time.Duration
+	}{{"jitter", "minutes by which firings are put off", time.Minute, &v.Jitter}, {"spread", "hours over which sites are spread", time.Hour, &v.Spread}} {
 		raw := field(form, f.name)
 		if raw == "" {
 			continue
 		}
 		n, err := strconv.Atoi(raw)
 		if err != nil || n < 0 || n > 10_000 {
-			return v, blame(f.name, badRequest("The field %s is a whole number up to 10,000, not %.40q.", f.name, raw))
+			return v, blame(f.name, badRequest("The %s are a whole number up to 10,000, not %.40q.", f.words, raw))
 		}
 		*f.to = time.Duration(n) * f.unit
 	}

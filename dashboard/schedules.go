@@ -119,6 +119,15 @@ type SchedulePage struct {
 // Value is what a field of the form holds at first.
 func (p *SchedulePage) Value(name string) string { return p.Form.Get(name) }
 
+// Hook is where the ends of its batches are told, without what may be secret in
+// the address, "" for nowhere.
+func (l ScheduleLine) Hook() string {
+	if l.Webhook == nil {
+		return ""
+	}
+	return l.Webhook.URL
+}
+
 func schedulePage(ctx context.Context, r *Request, read Reader) (*SchedulePage, error) {
 	if err := r.Only(); err != nil {
 		return nil, err

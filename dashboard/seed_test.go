@@ -206,6 +206,8 @@ func (s *seeded) written(t testing.TB) {
 	v.do("/schedules/" + string(list[0].ID) + "/pause")
 	s.schedule = list[1].ID
 	s.listedBefore, s.listed = directory(t, s.Store, s.clock)
+	v.do("/webhooks", "for", forSchedule+string(s.schedule), "url", "https://chat.example/hooks/s3cret?token=s3cret", "on", "finished,regressed", "threshold", "5,2%")
+	v.do("/webhooks", "for", forBatch+string(s.running), "url", "https://chat.example/hooks/s3cret", "confirm", "-1")
 	v.post("/settings/tokens", "name", "the directory's own site", "scope", "read", "days", "90")
 }
 

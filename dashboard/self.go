@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/profile"
@@ -20,19 +21,26 @@ const aboutName = "about.md"
 // selfFiles are the publication of the dashboard itself, by path below the base
 // path: what it asks of others it does. It has one where the world reaches it
 // by https.
-func selfFiles(public *url.URL) (map[string]selfFile, error) {
+func selfFiles(public *url.URL, tools bool) (map[string]selfFile, error) {
 	if public == nil || public.Scheme != "https" {
 		return nil, nil
 	}
 	origin := public.Scheme + "://" + public.Host
 	at := origin + public.Path + "/"
+	resources := []any{
+		map[string]any{"kind": "documentation", "url": at + aboutName, "source": at + publication.NameReadme, "availability": "retrieved", "title": "What this service is and how to use it"},
+		// Its operations are not listed: they are more than a profile holds of
+		// interest to those who have no token.
+		map[string]any{"kind": "openapi", "url": at + "openapi.json", "source": at + aboutName, "availability": "linked", "title": "The API, for those who have a token"},
+	}
+	if tools {
+		resources = append(resources, map[string]any{"kind": "mcp", "url": origin + public.Path + mcpPath, "source": at + aboutName, "availability": "linked", "title": "The tools, for agents that have a token"})
+	}
 	value, err := json.Marshal(map[string]any{
 		"agentic": "1.1.0", "type": "site", "origin": origin, "name": "agentaudit",
 		"description": "Audits websites for the files by which they present themselves to AI agents. Results are for those who have signed in; badges are for everybody.",
-		"resources": []any{
-			map[string]any{"kind": "documentation", "url": at + aboutName, "source": at + publication.NameReadme, "availability": "retrieved", "title": "What this service is and how to use it"},
-		},
-		"apis": []any{},
+		"resources":   resources,
+		"apis":        []any{},
 	})
 	if err != nil {
 		return nil, err
@@ -56,15 +64,15 @@ func selfFiles(public *url.URL) (map[string]selfFile, error) {
 		"/" + publication.NameJSON:   {publication.TypeJSON, files.JSON},
 		"/" + publication.NameText:   {publication.TypeText, files.Text},
 		"/" + publication.NameReadme: {publication.TypeMarkdown, files.Readme},
-		"/" + aboutName:              {publication.TypeMarkdown, about(at)},
+		"/" + aboutName:              {publication.TypeMarkdown, about(at, tools)},
 		"/agents.txt":                {publication.TypeText, agents},
 		agentstxt.TextPath:           {publication.TypeText, agents},
 		agentstxt.JSONPath:           {publication.TypeJSON, string(asJSON)},
 	}, nil
 }
 
-func about(at string) string {
-	return `# agentaudit
+func about(at string, tools bool) string {
+	text := `# agentaudit
 
 This service audits websites for the files by which they present themselves to AI agents: agentic.json, agentic.txt, README.md, the OpenAPI
 documents behind them, and agents.txt. It reads public files only.
@@ -79,7 +87,13 @@ A site that was never audited answers as one without a verdict.
 ## For those who have a token
 
 Send it as "Authorization: Bearer TOKEN". The operator of this service makes tokens.
+
+- ` + at + `openapi.json: the description of the API, an OpenAPI document.
 `
+	if tools {
+		text += "- " + strings.TrimSuffix(at, "/") + mcpPath + ": the same for agents, as tools of the Model Context Protocol.\n"
+	}
+	return text
 }
 
 // self serves one of these files to all who come.

@@ -43,6 +43,11 @@ func TestTheServicePassesItsOwnAudit(t *testing.T) {
 		if r.Outcome != report.OutcomeSuccessful || len(r.Report.Publication.NextSteps) > 0 {
 			t.Errorf("%s is %s (%s): %+v", public, r.Outcome, r.Detail, r.Report.Publication.NextSteps)
 		}
+		named := httptest.NewRecorder()
+		s.Handler().ServeHTTP(named, httptest.NewRequest("GET", public+"/agentic.json", nil))
+		if !strings.Contains(named.Body.String(), public+`/openapi.json"`) {
+			t.Errorf("%s does not name its OpenAPI document: %s", public, named.Body)
+		}
 		// Whoever comes without sign-in sees these files and no others.
 		for _, path := range []string{"/", "/batches", "/settings"} {
 			w := httptest.NewRecorder()

@@ -34,11 +34,13 @@ type Reader interface {
 	EachResult(ctx context.Context, f store.Filter, full bool, fn func(store.Row) error) error
 
 	Load(ctx context.Context) (store.Load, error)
+	Pulse(ctx context.Context) (store.Pulse, error)
 	Schedules(ctx context.Context) ([]store.Schedule, error)
 	Schedule(ctx context.Context, id store.ScheduleID) (*store.Schedule, error)
 
 	ListingChanges(ctx context.Context, id store.BatchID, most int) (*store.ListingChanges, error)
 	FindDeliveries(ctx context.Context, f store.DeliveryFilter, before int64, limit int) ([]store.Delivery, error)
+	Webhooks(ctx context.Context, before store.BatchID, limit int) ([]store.BatchWebhook, error)
 
 	Run(ctx context.Context, id store.RunID) (*store.Run, error)
 	Parts(ctx context.Context, id store.RunID) (*store.Parts, error)
@@ -65,6 +67,7 @@ type Writer interface {
 	ShareOf(ctx context.Context, secret string) (*store.Share, error)
 	RevokeShare(ctx context.Context, id string) error
 	BeginAnswer(ctx context.Context, key string) (*store.Answer, error)
+	KeepAnswer(ctx context.Context, key string) error
 	EndAnswer(ctx context.Context, key string, a *store.Answer) error
 
 	AddSchedule(ctx context.Context, v store.Schedule) (*store.Schedule, error)
@@ -73,11 +76,14 @@ type Writer interface {
 	ResumeSchedule(ctx context.Context, id store.ScheduleID, nextDue, nextAt time.Time) error
 	FireScheduleNow(ctx context.Context, id store.ScheduleID) error
 	RemoveSchedule(ctx context.Context, id store.ScheduleID) error
+	SetScheduleWebhook(ctx context.Context, id store.ScheduleID, w *store.Webhook) error
+	SetBatchWebhook(ctx context.Context, id store.BatchID, w *store.Webhook) error
 
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
 	HoldIntake(ctx context.Context, id store.BatchID) error
 	SealBatch(ctx context.Context, id store.BatchID) (*store.Batch, error)
+	SealHeld(ctx context.Context, id store.BatchID) (*store.Batch, error)
 	RemoveIntake(ctx context.Context, id store.BatchID) error
 	PauseBatch(ctx context.Context, id store.BatchID, note string) error
 	ResumeBatch(ctx context.Context, id store.BatchID) error
@@ -91,6 +97,8 @@ type Config struct {
 	// Write is the same store for pages that change something; nil makes a
 	// dashboard that only reads.
 	Write Writer
+	// Queue tells of queue and workers; nil for a dashboard that has none to ask.
+	Queue Queue
 	// Users are those who may sign in; they need Write. nil lets everybody in
 	// who can reach the dashboard, with all rights: for one's own machine.
 	Users *signin.Users
@@ -101,6 +109,8 @@ type Config struct {
 	// Facts are shown on the page of settings: how the program was started.
 	// They hold no secrets.
 	Facts []Fact
+	// Messages is what this process sends to webhooks.
+	Messages Messages
 	// BasePath is where the dashboard lives on its host, as in "/audit"; "" and
 	// "/" are the root. A proxy in front must pass the path on unchanged.
 	BasePath string
@@ -127,6 +137,9 @@ type Config struct {
 	// LiveEvery is how often running batches are looked at while somebody
 	// watches; 0 is two seconds.
 	LiveEvery time.Duration
+	// AskEvery is how often a stream of updates looks whether its reader may
+	// still read; 0 is 15 s.
+	AskEvery time.Duration
 	// PageTimeout bounds the reading for one page; 0 is 30 seconds. Exports and
 	// live updates have no such bound.
 	PageTimeout time.Duration
@@ -146,6 +159,7 @@ type Server struct {
 	intakes    chan struct{} // has room for each intake that may go on
 	live       *live
 	compared   *comparisons
+	vitals     *vitals
 	background sync.WaitGroup
 	stop       context.CancelFunc
 	ended      context.Context // after stop
@@ -159,11 +173,18 @@ func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("dashboard: no store")
 	}
+	c.Store = plainReader{c.Store}
+	if c.Write != nil {
+		c.Write = plainWriter{c.Write}
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.AskEvery <= 0 {
+		c.AskEvery = 15 * time.Second
 	}
 	if c.LiveEvery <= 0 {
 		c.LiveEvery = 2 * time.Second
@@ -194,7 +215,7 @@ func New(c Config) (*Server, error) {
 	if err := s.setPublic(c.PublicURL); err != nil {
 		return nil, err
 	}
-	if s.own, err = selfFiles(s.public); err != nil {
+	if s.own, err = selfFiles(s.public, c.MCP != nil); err != nil {
 		return nil, err
 	}
 	if s.assets, err = newAssets(); err != nil {
@@ -203,7 +224,7 @@ func New(c Config) (*Server, error) {
 	if s.pages, err = parseTemplates(); err != nil {
 		return nil, err
 	}
-	if s.apiDoc, err = describeAPI(links.base, c.Version); err != nil {
+	if s.apiDoc, err = describeAPI(links.base, c.Version, c.Users != nil); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -212,7 +233,8 @@ func New(c Config) (*Server, error) {
 		stop()
 		return nil, err
 	}
-	s.live = newLive(ctx, c.Store, c.LiveEvery, c.Now, c.Log)
+	s.vitals = &vitals{read: c.Store, queue: c.Queue, now: c.Now, patience: 500 * time.Millisecond, ctx: ctx, asking: &s.background}
+	s.live = newLive(ctx, s.vitals, c.LiveEvery, c.Log)
 	s.compared = newComparisons(ctx, c.Store, &s.background)
 	// An error page that fails could not say so: it is tried before it is needed.
 	if _, err := s.render("error", s.errorPage(s.request(nil), &HTTPError{Code: 500, Message: "A test."})); err != nil {
@@ -265,6 +287,7 @@ func (s *Server) Handler() http.Handler {
 	page(s, mux, "GET /new/{batch}", "draft", s.draftPage)
 	page(s, mux, "GET /schedules", "schedules", schedulesPage)
 	page(s, mux, "GET /schedules/{schedule}", "schedule", schedulePage)
+	page(s, mux, "GET /webhooks", "webhooks", s.webhooksPage)
 	page(s, mux, "GET /settings", "settings", s.settingsPage)
 	// Files, downloaded from pages and by scripts.
 	s.handle(mux, "GET /batches/{batch}/results.csv", reading, s.export(exportCSV))
@@ -290,6 +313,9 @@ func (s *Server) Handler() http.Handler {
 	action(s, mux, "/schedules/{schedule}/resume", s.onSchedule("The schedule goes on.", s.resumeSchedule))
 	action(s, mux, "/schedules/{schedule}/run", s.onSchedule("It fires as soon as a scheduler looks, within seconds.", s.fireSchedule))
 	action(s, mux, "/schedules/{schedule}/remove", s.onSchedule("The schedule was removed; its batches stay.", s.removeSchedule))
+	s.handle(mux, "POST /webhooks", writing, s.newWebhook)
+	action(s, mux, "/schedules/{schedule}/webhook/remove", s.removeScheduleWebhook)
+	action(s, mux, "/batches/{batch}/webhook/remove", s.removeBatchWebhook)
 	s.handle(mux, "POST /share", writing, s.newShare)
 	action(s, mux, "/shares/{share}/revoke", s.revokeShare)
 	// For all who have a link.
@@ -304,14 +330,22 @@ func (s *Server) Handler() http.Handler {
 	for path, f := range s.own {
 		s.handle(mux, "GET "+path, open, s.self(f))
 	}
-	mux.Handle("GET /static/{hash}/{name}", s.assets)
+	mux.HandleFunc("GET /static/{hash}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := s.assets.files[r.PathValue("name")]; !ok {
+			s.fail(w, r, noPage())
+			return
+		}
+		s.assets.ServeHTTP(w, r)
+	})
 	// The API, called by programs.
 	s.mountAPI(mux)
 	// Tools, called by agents.
-	mux.Handle(mcpPath, s.tools)
+	if s.c.MCP != nil {
+		mux.Handle(mcpPath, s.tools)
+	}
 	s.handle(mux, "/", reading, func(w http.ResponseWriter, r *http.Request) error {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			return notAllowed(w)
+		if all := methods(mux, r); len(all) > 0 {
+			return notAllowed(w, r, all)
 		}
 		return noPage()
 	})

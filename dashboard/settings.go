@@ -13,6 +13,7 @@ import (
 // SettingsPage shows how the dashboard is set up, and manages tokens.
 type SettingsPage struct {
 	Frame
+	// Tokens and Shares are for those who may change something, as in the API.
 	Tokens []store.Token
 	Shares []ShareLine
 	// Secret is the token just made: it is shown this once.
@@ -38,13 +39,13 @@ func (s *Server) settingsPage(ctx context.Context, r *Request, _ Reader) (*Setti
 	if err := r.Only(); err != nil {
 		return nil, err
 	}
-	return s.newSettingsPage(ctx)
+	return s.newSettingsPage(ctx, r.Who)
 }
 
-func (s *Server) newSettingsPage(ctx context.Context) (*SettingsPage, error) {
+func (s *Server) newSettingsPage(ctx context.Context, who Who) (*SettingsPage, error) {
 	p := &SettingsPage{Frame: Frame{Title: "Settings", Section: "settings"}, SignIn: s.c.Users != nil, ReadOnly: s.c.Write == nil}
 	p.Facts = slices.Clone(s.c.Facts)
-	if s.c.Write == nil {
+	if s.c.Write == nil || !who.Write {
 		return p, nil
 	}
 	var err error
@@ -86,7 +87,7 @@ func (s *Server) makeToken(ctx context.Context, who Who, form url.Values) (secre
 	}
 	days, err := strconv.Atoi(field(form, "days"))
 	if err != nil || days < 0 || days > 3650 {
-		return "", nil, blame("days", badRequest("The field days is a number of days up to 3650, or 0 for no end."))
+		return "", nil, blame("days", badRequest("A token lasts a number of days up to 3650, or 0 for no end."))
 	}
 	if days > 0 {
 		t.ExpiresAt = s.c.Now().AddDate(0, 0, days)
@@ -111,7 +112,7 @@ func (s *Server) newToken(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	q := s.request(r)
 	secret, t, err := s.makeToken(ctx, q.Who, r.PostForm)
-	p, pageErr := s.newSettingsPage(ctx)
+	p, pageErr := s.newSettingsPage(ctx, q.Who)
 	if err != nil {
 		if pageErr != nil {
 			return pageErr

@@ -49,19 +49,19 @@ func (s *Server) newShare(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) share(ctx context.Context, who Who, form url.Values) (secret string, _ *store.Share, of string, err error) {
 	days, err := strconv.Atoi(field(form, "days"))
 	if err != nil || days < 1 || days > longestShareDay {
-		return "", nil, "", badRequest("A link lasts from 1 to %d days.", longestShareDay)
+		return "", nil, "", blame("days", badRequest("A link lasts from 1 to %d days.", longestShareDay))
 	}
 	v := store.Share{CreatedBy: who.CreatedBy(), ExpiresAt: s.c.Now().AddDate(0, 0, days)}
 	if run := store.RunID(field(form, "run")); run != "" {
 		found, err := s.c.Store.Run(ctx, run)
 		if err != nil {
-			return "", nil, "", err
+			return "", nil, "", blame("run", err)
 		}
 		v.Run, v.Batch, of = run, run.Batch(), "The result of "+runName(found.Label, found.Target)
 	} else {
 		b, err := s.c.Store.Batch(ctx, store.BatchID(field(form, "batch")))
 		if err != nil {
-			return "", nil, "", err
+			return "", nil, "", blame("batch", err)
 		}
 		f, err := readFilter(form, b.ID)
 		if err != nil {
@@ -203,20 +203,12 @@ func (s *Server) shared(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, row := range page.Rows {
-		p.Rows = append(p.Rows, newResultLine(row))
+		p.Rows = append(p.Rows, sharedLine(row))
 	}
 	if page.Next != "" {
-		p.Next = self + "?" + url.Values{"after": {page.Next}}.Encode()
+		p.Next, p.Searching = self+"?"+url.Values{"after": {page.Next}}.Encode(), len(p.Rows) < resultsPerPage
 	}
 	return s.show(w, http.StatusOK, "sharedview", p, q)
-}
-
-// SharedView is a view of results for strangers.
-type SharedView struct {
-	Frame
-	Rows  []ResultLine
-	Later bool
-	Next  string
 }
 
 // sharedFile gives the files that belong to what was shared.
@@ -230,12 +222,16 @@ func (s *Server) sharedFile(w http.ResponseWriter, r *http.Request) error {
 		return s.writeDocument(w, r, v.Run, name)
 	case v.Run != "" && name == kitName:
 		return s.writeKit(w, r, v.Run)
-	case v.Run == "" && name == "results.csv":
+	case v.Run == "" && (name == "results.csv" || name == "results.ndjson"):
+		format := sharedCSV
+		if name == "results.ndjson" {
+			format = sharedNDJSON
+		}
 		f, err := sharedFilter(v)
 		if err != nil {
 			return err
 		}
-		return s.writeExport(w, r, exportCSV, f, false)
+		return s.writeExport(w, r, format, f, false)
 	}
 	return noPage()
 }

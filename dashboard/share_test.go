@@ -10,8 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/net/html"
 
 	"agentaudit/audit/publication"
 	"agentaudit/audit/report"
@@ -101,8 +105,10 @@ func TestSharedView(t *testing.T) {
 	if res, _ := v.get(link + "/report.json"); res.StatusCode != 404 {
 		t.Errorf("a report of a view: %d", res.StatusCode)
 	}
-	all := v.page(v.shareLink("batch", string(x.after), "days", "1"))
+	whole := v.shareLink("batch", string(x.after), "days", "1")
+	all := v.page(whole)
 	want(t, all, "#rows", "40 results")
+	sharedFacts(t, v, whole, all)
 	for _, c := range [][]string{{"run", string(x.failed)}, {"run", string(x.failed), "days", "0"}, {"run", string(x.failed), "days", "400"}, {"batch", string(x.after), "outcome", "great", "days", "1"}} {
 		if res, _ := v.post("/share", c...); res.StatusCode != 400 {
 			t.Errorf("%q: %d", c, res.StatusCode)
@@ -119,6 +125,80 @@ func TestSharedView(t *testing.T) {
 	}
 	if res, _ := get(t, serve(t, Config{Store: x}), link); res.StatusCode != 404 {
 		t.Errorf("on a dashboard that cannot look it up: %d", res.StatusCode)
+	}
+}
+
+// sharedFacts wants the files of a shared view to tell what its page tells, row
+// by row, and nothing else.
+func sharedFacts(t *testing.T, v *visitor, link string, doc *html.Node) {
+	t.Helper()
+	page := find(doc, "tbody tr")
+	told := func(file string, i int, fact string) {
+		t.Helper()
+		if i >= len(page) {
+			t.Fatalf("%s has more rows than the page", file)
+		}
+		words := text(page[i])
+		for _, at := range find(page[i], "time") {
+			words += " " + attr(at, "datetime")
+		}
+		if !strings.Contains(words, strings.Join(strings.Fields(fact), " ")) {
+			t.Errorf("%s, row %d tells %q; the page: %s", file, i+1, fact, words)
+		}
+	}
+	res, body := v.get(link + "/results.csv")
+	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="agentaudit-results.csv"` {
+		t.Error(got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	if err != nil || len(rows) != len(page)+1 || !slices.Equal(rows[0], sharedColumns) {
+		t.Fatalf("%d rows, %q, %v", len(rows), rows[:1], err)
+	}
+	checks := 0
+	for i, row := range rows[1:] {
+		for column, cell := range row {
+			if name := sharedColumns[column]; name == "failing" || name == "warning" {
+				for id := range strings.FieldsSeq(cell) {
+					checks++
+					told("CSV", i, id)
+				}
+				continue
+			}
+			told("CSV", i, cell)
+		}
+	}
+	if checks == 0 {
+		t.Error("no check is told at all")
+	}
+	_, body = v.get(link + "/results.ndjson")
+	n := 0
+	for line := range strings.Lines(body) {
+		var row map[string]any
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range row {
+			if !slices.Contains(sharedColumns, name) {
+				t.Errorf("NDJSON tells %s", name)
+			}
+			switch value := value.(type) {
+			case string:
+				if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
+					value = moment(at)
+				}
+				told("NDJSON", n, value)
+			case []any:
+				for _, id := range value {
+					told("NDJSON", n, id.(string))
+				}
+			default:
+				t.Errorf("NDJSON: %s is %v", name, value)
+			}
+		}
+		n++
+	}
+	if n != len(page) {
+		t.Errorf("NDJSON has %d rows, the page %d", n, len(page))
 	}
 }
 

@@ -21,6 +21,9 @@ type SitePage struct {
 	Site     *store.Site
 	Timeline Timeline
 	History  []HistoryLine
+	// Between is what changed between the two results that were chosen, nil if
+	// none were.
+	Between *Between
 	// Later says that it is not the first page; Next is when the last result
 	// of a page that is not the last ended.
 	Later bool
@@ -77,6 +80,34 @@ func newTimeline(l Links, results []store.SiteResult, here store.RunID) Timeline
 	return t
 }
 
+// IsWas and IsIs report whether a result of the history is one of those that
+// are compared: at first the newest and the one before it.
+func (p *SitePage) IsWas(i int, run store.RunID) bool {
+	if p.Between == nil {
+		return i == 1
+	}
+	return p.Between.Was.Run == run
+}
+
+// IsIs: see [SitePage.IsWas].
+func (p *SitePage) IsIs(i int, run store.RunID) bool {
+	if p.Between == nil {
+		return i == 0
+	}
+	return p.Between.Is.Run == run
+}
+
+// Away is a chosen result that this page of the history does not show, nil if it
+// does.
+func (p *SitePage) Away(r *store.RunResult) *store.RunResult {
+	for _, line := range p.History {
+		if line.Run == r.Run {
+			return nil
+		}
+	}
+	return r
+}
+
 // Width is that of the strip, in its own units.
 func (t Timeline) Width() int { return max(12*len(t.Marks), 12) }
 
@@ -87,7 +118,7 @@ func (p *SitePage) Shield() string {
 
 // sitePage takes what people type: a domain, or the address of a profile.
 func sitePage(ctx context.Context, r *Request, read Reader) (*SitePage, error) {
-	if err := r.Only("target", "before"); err != nil {
+	if err := r.Only("target", "before", paramWas, paramIs); err != nil {
 		return nil, err
 	}
 	raw := strings.TrimSpace(r.Query.Get("target"))
@@ -113,6 +144,11 @@ func sitePage(ctx context.Context, r *Request, read Reader) (*SitePage, error) {
 			return nil, badRequest("The parameter before is no time in milliseconds: %.40q.", raw)
 		}
 		before, p.Later = time.UnixMilli(ms), true
+	}
+	if was, is := r.Query.Get(paramWas), r.Query.Get(paramIs); was != "" || is != "" {
+		if p.Between, err = between(ctx, read, target, was, is); err != nil {
+			return nil, err
+		}
 	}
 	list, err := read.SiteHistory(ctx, target, before, historyPerPage+1)
 	if err != nil {

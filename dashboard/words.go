@@ -101,6 +101,29 @@ func span(d time.Duration) string {
 	return two(int(d.Hours())/24, "days", int(d.Hours())%24, "h")
 }
 
+// ago says how long something is over, in its largest unit.
+func ago(d time.Duration) string {
+	switch {
+	case d < 2*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours())/24)
+}
+
+// moment is an instant for machines, "" for none.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
 func two(a int, first string, b int, second string) string {
 	if b == 0 {
 		return fmt.Sprintf("%d %s", a, first)
@@ -152,6 +175,20 @@ func sentence(s string) string {
 	}
 	return s
 }
+
+// inLine makes a name safe to stand in a line with other words: marks that turn
+// the order of what follows them are shown as what they are, strange.
+func inLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' {
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// pieces cuts an address behind its slashes, where a line may be broken.
+func pieces(u string) []string { return strings.SplitAfter(u, "/") }
 
 // webAddress is u where it is safe to follow: an https URL. Others are text.
 func webAddress(u string) string {

@@ -2,10 +2,13 @@ package signin
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -144,44 +147,91 @@ func TestAttemptsAreLimited(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	var l Limit
 	fail := func(address, name string, n int) {
+		t.Helper()
 		for range n {
-			l.Failed(address, name, now)
+			if wait := l.Begin(address, name, now); wait != 0 {
+				t.Fatalf("%s from %s has to wait %v too early", name, address, wait)
+			}
 		}
 	}
-	fail("1.1.1.1", "anna", mostPair-1)
-	if l.Wait("1.1.1.1", "anna", now) != 0 {
-		t.Error("refused one too early")
-	}
-	fail("1.1.1.1", "anna", 1)
-	if got := l.Wait("1.1.1.1", "anna", now); got != window {
+	fail("1.1.1.1", "anna", mostPair)
+	if got := l.Begin("1.1.1.1", "anna", now); got != window {
 		t.Errorf("wait %v", got)
 	}
-	if l.Wait("1.1.1.1", "bert", now) != 0 || l.Wait("2.2.2.2", "anna", now) != 0 {
-		t.Error("others have to wait for it")
-	}
-	if l.Wait("1.1.1.1", "anna", now.Add(window)) != 0 {
-		t.Error("the window does not end")
-	}
+	fail("1.1.1.1", "bert", 1)
+	fail("2.2.2.2", "anna", 1)
+	now = now.Add(window)
+	fail("1.1.1.1", "anna", 1) // the window has ended
+	l.Succeeded("1.1.1.1", "anna", now)
+	fail("1.1.1.1", "anna", mostPair) // a success begins anew
 	for i := range mostAddress - mostPair {
 		fail("1.1.1.1", string(rune('b'+i)), 1)
 	}
-	if l.Wait("1.1.1.1", "zoe", now) == 0 {
+	if l.Begin("1.1.1.1", "zoe", now) == 0 {
 		t.Error("one address may try one name after the other")
 	}
-	l.Succeeded("1.1.1.1", "anna")
-	if l.failed[keys("1.1.1.1", "anna")[0]] != nil {
-		t.Error("a success forgets nothing")
+	for i := range mostPair {
+		fail(fmt.Sprintf("2001:db8:1:2::%d", i), "ute", 1)
 	}
-	for i := range mostName {
-		fail(time.Duration(i).String(), "carl", 1)
-	}
-	if l.Wait("9.9.9.9", "carl", now) == 0 {
-		t.Error("many addresses may try one name for ever")
+	if l.Begin("2001:db8:1:2:ffff::1", "ute", now) == 0 || l.Begin("2001:db8:1:3::1", "ute", now) != 0 {
+		t.Error("one network of IPv6 is not one address")
 	}
 	for i := range 3 * mostRemembered {
-		l.Failed(time.Duration(i).String(), "x"+time.Duration(i).String(), now)
+		l.Begin(time.Duration(i).String(), "x"+time.Duration(i).String(), now)
+		l.Succeeded(time.Duration(i).String(), "y", now)
 	}
-	if len(l.failed) > mostRemembered+3 {
-		t.Errorf("%d names are remembered", len(l.failed))
+	if len(l.failed) > mostRemembered+3 || len(l.known) > mostRemembered+1 {
+		t.Errorf("%d and %d are remembered", len(l.failed), len(l.known))
+	}
+}
+
+// Attempts count before they are looked at: many at a time are not more.
+func TestAttemptsAtOnceAreLimited(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	var l Limit
+	var begun atomic.Int64
+	var all sync.WaitGroup
+	for range 80 {
+		all.Go(func() {
+			if l.Begin("1.1.1.1", "anna", now) == 0 {
+				begun.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := begun.Load(); n != mostPair {
+		t.Errorf("%d of 80 attempts at once are looked at, want %d", n, mostPair)
+	}
+}
+
+// A name that many addresses guess at is slowed down, not locked, and not at
+// all where its user has signed in before.
+func TestStrangersDoNotLockAUserOut(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	var l Limit
+	if l.Begin("9.9.9.9", "carl", now) != 0 {
+		t.Fatal("refused at once")
+	}
+	l.Succeeded("9.9.9.9", "carl", now)
+	for i := range mostName {
+		if wait := l.Begin(fmt.Sprint("1.1.0.", i), "carl", now); wait != 0 {
+			t.Fatalf("attempt %d has to wait %v", i, wait)
+		}
+	}
+	if l.Begin("1.1.1.1", "carl", now) != 0 {
+		t.Error("the first that is slowed down is refused")
+	}
+	if got := l.Begin("1.1.1.2", "carl", now); got != slowly {
+		t.Errorf("the next one waits %v, want %v", got, slowly)
+	}
+	if l.Begin("9.9.9.9", "carl", now) != 0 {
+		t.Error("carl is locked out where he has signed in before")
+	}
+	if l.Begin("1.1.1.3", "dora", now) != 0 {
+		t.Error("others have to wait for it")
+	}
+	now = now.Add(slowly)
+	if l.Begin("8.8.8.8", "carl", now) != 0 {
+		t.Error("carl is locked out from elsewhere")
 	}
 }

@@ -40,7 +40,13 @@
   function show(update) {
     for (const element of all("[data-live]")) {
       const value = update.values[element.dataset.live];
-      if (value !== undefined && value !== element.textContent) element.textContent = value;
+      if (value === undefined) continue;
+      if (element.tagName === "TIME") {
+        if (value && value !== element.dateTime) {
+          element.dateTime = value;
+          local(element);
+        }
+      } else if (value !== element.textContent) element.textContent = value;
     }
     for (const rect of all("[data-live-width]")) {
       const x = update.values[rect.dataset.liveX], width = update.values[rect.dataset.liveWidth];
