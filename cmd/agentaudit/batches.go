@@ -14,6 +14,7 @@ import (
 	"agentaudit/audit/agentstxt"
 	"agentaudit/audit/report"
 	"agentaudit/store"
+	"agentaudit/worker/producer"
 )
 
 func batchesCommand(s streams) *cli.Command {
@@ -59,6 +60,7 @@ func listBatches(ctx context.Context, s streams, cfg *config, st *store.Store, l
 		if batches == nil {
 			batches = []store.Batch{}
 		}
+		forOwner.Batches(batches)
 		err = printJSON(s.Out, batches)
 	} else {
 		printBatches(s.Out, cfg, batches)
@@ -84,6 +86,10 @@ func printBatches(w io.Writer, cfg *config, batches []store.Batch) {
 	}
 }
 
+// forOwner leaves secrets out of what commands print; whoever runs them may see the
+// paths of the lists.
+var forOwner = producer.Plain{Paths: true}
+
 // batchName is the name of a batch, else the names of its lists.
 func batchName(b *store.Batch) string {
 	if b.Name != "" {
@@ -97,6 +103,7 @@ func showBatch(ctx context.Context, s streams, cfg *config, st *store.Store, nam
 	if err != nil {
 		return err
 	}
+	forOwner.Batch(b)
 	if asJSON {
 		return printJSON(s.Out, b)
 	}

@@ -60,3 +60,24 @@ func TestDatabaseCommandsRefuse(t *testing.T) {
 		}
 	}
 }
+
+// A list whose reader was killed stays unread: whoever steers it hears what to do.
+func TestResumeOfUnreadList(t *testing.T) {
+	dir := t.TempDir()
+	s := storetest.Open(t, dir, store.Options{})
+	b, err := s.CreateBatch(t.Context(), store.NewBatch{Sources: []string{"list.txt"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"resume", "pause"} {
+		if code, _, errs := command(t, verb, string(b.ID), "--data-dir", dir); code != exitUsage || !strings.Contains(errs, "not read to its end") || !strings.Contains(errs, "agentaudit cancel "+string(b.ID)) {
+			t.Errorf("%s: exit %d, %s", verb, code, errs)
+		}
+	}
+	if code, _, errs := command(t, "cancel", string(b.ID), "--data-dir", dir); code != exitFine {
+		t.Errorf("cancel: exit %d, %s", code, errs)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"agentaudit/audit/publication"
 	"agentaudit/audit/shell"
+	"agentaudit/dashboard"
 	"agentaudit/fetch"
 	"agentaudit/fetch/fakenet"
 	"agentaudit/store"
@@ -114,6 +115,11 @@ func demo(ctx context.Context, s streams, cfg *config, keep string, quiet bool, 
 	if err := r.demoExtras(ctx, sites, keep); err != nil || w == nil {
 		return err
 	}
+	kept := "until the demo ends, which drops all its data"
+	if keep != "" {
+		kept = keepWords(store.Retention{})
+	}
+	w.config.Facts = append(w.config.Facts, dashboard.Fact{Name: keptFact, Value: kept})
 	v := &services{s: s, pipeline: r.pipeline, web: w}
 	return v.serve(ctx)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v4"
+
+	"agentaudit/queue"
 )
 
 const deployFolder = "../../deploy"
@@ -174,6 +176,7 @@ func TestUnits(t *testing.T) {
 	if err != nil || len(units) != 4 {
 		t.Fatalf("%d units, %v", len(units), err)
 	}
+	private := map[string]string{}
 	for _, path := range units {
 		name := filepath.Base(path)
 		text := deployed(t, filepath.Join("systemd", name))
@@ -184,6 +187,13 @@ func TestUnits(t *testing.T) {
 		}
 		if fault := known(strings.Fields(m[1])); fault != "" {
 			t.Errorf("%s: %s", name, fault)
+		}
+		// Every process tells how it is, each instance at an address of its own.
+		at := regexp.MustCompile(` --metrics-listen (127\.0\.0\.1:\S+)`).FindStringSubmatch(m[0])
+		if at == nil || private[at[1]] != "" || strings.Contains(name, "@") != strings.HasSuffix(at[1], ":920%i") {
+			t.Errorf("%s listens for operators at %q; others do so at %v", name, at, private)
+		} else {
+			private[at[1]] = name
 		}
 		for _, want := range []string{"User=agentaudit", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=\n", "SystemCallFilter=@system-service",
 			"RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX", "TimeoutStopSec=40", "Restart=on-failure"} {
@@ -233,6 +243,14 @@ func TestManualsNameWhatExists(t *testing.T) {
 			t.Errorf("%s: only %d command lines were found", path, lines)
 		}
 		t.Logf("%s: %d command lines", path, lines)
+	}
+}
+
+// The manual names the rights that are tested.
+func TestManualNamesRightsOfRedisUser(t *testing.T) {
+	m := regexp.MustCompile(`(?m)^redis-cli ACL SETUSER agentaudit on '>PASSWORD' (.*)$`).FindStringSubmatch(deployed(t, "README.md"))
+	if m == nil || strings.ReplaceAll(m[1], "'", "") != queue.Rights {
+		t.Errorf("the manual says %q, want %q", m, queue.Rights)
 	}
 }
 

@@ -83,7 +83,7 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 			return undone(errors.Join(err, dropErr))
 		}
 		if wrong {
-			return usagef("--from %s: %v", clean(r.list.From), bad)
+			return usagef("--from %s: %v", clean(store.PlainSource(r.list.From)), bad)
 		}
 		return undone(err)
 	}

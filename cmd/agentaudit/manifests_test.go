@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.yaml.in/yaml/v4"
+
+	"agentaudit/store/storetest"
 )
 
 // manifest is what the tests look at in a Kubernetes object.
@@ -29,6 +32,10 @@ type manifest struct {
 					Selector struct {
 						MatchLabels map[string]string `yaml:"matchLabels"`
 					}
+				}
+				Target struct {
+					Type         string
+					AverageValue string `yaml:"averageValue"`
 				}
 			}
 		}
@@ -123,8 +130,24 @@ func TestKubernetesManifests(t *testing.T) {
 	if _, ok := deployments[scaled[0].Spec.ScaleTargetRef.Name]; !ok {
 		t.Errorf("scales what there is not: %+v", scaled[0])
 	}
-	if m := scaled[0].Spec.Metrics[0].External.Metric; !slices.Contains(metricNames(), m.Name) || m.Selector.MatchLabels["state"] != "pending" {
-		t.Errorf("scales by %+v", m)
+	// The value is for all workers together, so it is divided by their number; and
+	// the adapter hands it on as it is, however many processes tell it.
+	by := scaled[0].Spec.Metrics[0].External
+	if !slices.Contains(metricNames(), by.Metric.Name) || len(by.Metric.Selector.MatchLabels) > 0 || by.Target.Type != "AverageValue" || by.Target.AverageValue != "2000" {
+		t.Errorf("scales by %+v", by)
+	}
+	var adapter struct {
+		Rules []struct {
+			SeriesQuery  string `yaml:"seriesQuery"`
+			MetricsQuery string `yaml:"metricsQuery"`
+			Name         struct{ As string }
+		} `yaml:"externalRules"`
+	}
+	if err := yaml.Unmarshal([]byte(deployed(t, "monitoring/adapter.yaml")), &adapter); err != nil || len(adapter.Rules) != 1 {
+		t.Fatalf("%+v, %v", adapter, err)
+	}
+	if r := adapter.Rules[0]; r.SeriesQuery != by.Metric.Name || r.Name.As != by.Metric.Name || r.MetricsQuery != "max(<<.Series>>)" {
+		t.Errorf("the adapter offers %+v, workers are scaled by %s", r, by.Metric.Name)
 	}
 	for _, v := range regexp.MustCompile(`AGENTAUDIT_[A-Z_]*[A-Z]`).FindAllString(deployed(t, "kubernetes/kustomization.yaml"), -1) {
 		if !slices.Contains(variables(), v) {
@@ -186,7 +209,30 @@ func TestMonitoringAsksForWhatExists(t *testing.T) {
 		t.Errorf("%d alerts, %d panels", len(rules.Groups[0].Rules), len(board.Panels))
 	}
 	names := metricNames()
+	states := []string{}
+	told := make(chan prometheus.Metric, 100)
+	m := newMetrics(slog.New(slog.DiscardHandler))
+	m.store, _ = storetest.New(t)
+	m.Collect(told)
+	close(told)
+	for metric := range told {
+		var d dto.Metric
+		if metric.Desc() == openRuns && metric.Write(&d) == nil {
+			states = append(states, d.Label[0].GetValue())
+		}
+	}
 	for _, expr := range asked {
+		for _, label := range regexp.MustCompile(`agentaudit_runs\{state=~?"([^"]*)"`).FindAllStringSubmatch(expr, -1) {
+			for state := range strings.SplitSeq(label[1], "|") {
+				if !slices.Contains(states, state) {
+					t.Errorf("%s asks for runs that are %s; there are %v", expr, state, states)
+				}
+				// Neither paused runs nor those that are due later are anybody's fault.
+				if state != "due" && state != "enqueued" {
+					t.Errorf("%s takes %s for work that nobody does", expr, state)
+				}
+			}
+		}
 		if strings.Count(expr, "(") != strings.Count(expr, ")") {
 			t.Errorf("brackets do not match: %s", expr)
 		}

@@ -98,14 +98,15 @@ func (m *metrics) fired(f schedule.Fired) {
 // What is asked for when somebody wants to know.
 var (
 	queueTasks   = prometheus.NewDesc("agentaudit_queue_tasks", "Tasks in the queue, by class and state.", []string{"class", "state"}, nil)
-	openRuns     = prometheus.NewDesc("agentaudit_runs", "Runs without a final result, by state: pending in the store, handed to the queue, running.", []string{"state"}, nil)
+	openRuns     = prometheus.NewDesc("agentaudit_runs", "Runs without a final result, by state: due now, waiting for their time, of paused batches, handed to the queue (enqueued), running.", []string{"state"}, nil)
 	enqueuedRuns = prometheus.NewDesc("agentaudit_runs_enqueued", "Runs handed to the queue and not begun, by class.", []string{"class"}, nil)
+	workRuns     = prometheus.NewDesc("agentaudit_runs_workable", "Runs that workers can work on now, or do: due, enqueued and running. Workers are scaled by it.", nil, nil)
 	openBatches  = prometheus.NewDesc("agentaudit_batches", "Batches that have not ended, by state.", []string{"state"}, nil)
 	inFlight     = prometheus.NewDesc("agentaudit_worker_in_flight", "Audits under way in this process.", nil, nil)
 	parked       = prometheus.NewDesc("agentaudit_worker_parked", "Runs of this process that wait for a busy host or address.", nil, nil)
 	overdue      = prometheus.NewDesc("agentaudit_schedule_overdue_seconds", "How long schedules should have fired already, 0 if none should.", []string{"schedule"}, nil)
 	missed       = prometheus.NewDesc("agentaudit_schedule_missed_total", "Times at which nobody fired a schedule.", []string{"schedule"}, nil)
-	up           = prometheus.NewDesc("agentaudit_up", "Whether the store and the queue answer.", []string{"what"}, nil)
+	up           = prometheus.NewDesc("agentaudit_up", "Whether the store and the queue answer, and the queue can be worked with.", []string{"what"}, nil)
 )
 
 // mostOpen bounds the batches that are looked at.
@@ -113,48 +114,67 @@ const mostOpen = 1000
 
 // Describe implements [prometheus.Collector].
 func (m *metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{queueTasks, openRuns, enqueuedRuns, openBatches, inFlight, parked, overdue, missed, up} {
+	for _, d := range []*prometheus.Desc{queueTasks, openRuns, enqueuedRuns, workRuns, openBatches, inFlight, parked, overdue, missed, up} {
 		out <- d
 	}
 }
+
+// patience is how long the queue, and how long the store, is waited for.
+const patience = 5 * time.Second
 
 // Collect implements [prometheus.Collector].
 func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	m.asking.Lock()
 	defer m.asking.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	answers := func(what string, err error) {
-		v := 1.0
-		if err != nil {
-			v = 0
-			m.log.Warn("no metrics", "of", what, "err", err)
-		}
-		gauge(up, v, what)
 	}
 	if m.worker != nil {
 		gauge(inFlight, float64(m.worker.InFlight()))
 		gauge(parked, float64(m.worker.Parked()))
 	}
-	if m.queue != nil {
-		stats, err := m.queue.Stats(ctx)
-		answers("queue", err)
-		for class, d := range stats {
-			for state, n := range map[string]int64{"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled, "retry": d.Retry} {
-				gauge(queueTasks, float64(n), string(class), state)
+	// Each has a time of its own, at the same time: one that hangs says nothing
+	// about the other.
+	var wg sync.WaitGroup
+	ask := func(what string, f func(context.Context) error) {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			v := 1.0
+			if err := f(ctx); err != nil {
+				v = 0
+				m.log.Warn("no metrics", "of", what, "err", err)
 			}
-		}
+			gauge(up, v, what)
+		})
+	}
+	if m.queue != nil {
+		ask("queue", func(ctx context.Context) error { return m.collectQueue(ctx, gauge) })
 	}
 	if m.store != nil {
-		answers("store", m.collectStore(ctx, gauge))
+		ask("store", func(ctx context.Context) error { return m.collectStore(ctx, gauge) })
 	}
+	wg.Wait()
+}
+
+func (m *metrics) collectQueue(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) error {
+	stats, err := m.queue.Stats(ctx)
+	if err == nil {
+		err = m.queue.Usable(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for class, d := range stats {
+		for state, n := range map[string]int64{"pending": d.Pending, "active": d.Active, "scheduled": d.Scheduled, "retry": d.Retry} {
+			gauge(queueTasks, float64(n), string(class), state)
+		}
+	}
+	return nil
 }
 
 func (m *metrics) collectStore(ctx context.Context, gauge func(d *prometheus.Desc, v float64, labels ...string)) error {
-	load, err := m.store.Load(ctx)
+	backlog, err := m.store.Backlog(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,19 +186,19 @@ func (m *metrics) collectStore(ctx context.Context, gauge func(d *prometheus.Des
 	if err != nil {
 		return err
 	}
-	var open, waiting int64
 	states := map[store.BatchState]int{store.StateIntake: 0, store.StateQueued: 0, store.StateRunning: 0, store.StatePaused: 0}
 	for _, b := range batches {
-		open += b.OpenRuns
 		states[b.State]++
 	}
+	var enqueued int64
 	for _, class := range []store.Class{store.ClassSmall, store.ClassBulk} {
-		gauge(enqueuedRuns, float64(load.Enqueued[class]), string(class))
-		waiting += load.Enqueued[class]
+		gauge(enqueuedRuns, float64(backlog.Enqueued[class]), string(class))
+		enqueued += backlog.Enqueued[class]
 	}
-	gauge(openRuns, float64(max(open-waiting-load.Running, 0)), "pending")
-	gauge(openRuns, float64(waiting), "enqueued")
-	gauge(openRuns, float64(load.Running), "running")
+	for state, n := range map[string]int64{"due": backlog.Due, "waiting": backlog.Waiting, "paused": backlog.Paused, "enqueued": enqueued, "running": backlog.Running} {
+		gauge(openRuns, float64(n), state)
+	}
+	gauge(workRuns, float64(backlog.Due+enqueued+backlog.Running))
 	for state, n := range states {
 		gauge(openBatches, float64(n), string(state))
 	}

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"log/slog"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"agentaudit/queue"
 	"agentaudit/queue/queuetest"
+	"agentaudit/store/storetest"
 )
 
 // sample reads one number of a page of metrics; it must be there.
@@ -41,7 +47,7 @@ func TestMetrics(t *testing.T) {
 	for name, want := range map[string]string{
 		`agentaudit_audits_finished_total{outcome="successful"}`: "4", `agentaudit_audits_finished_total{outcome="failed"}`: "0",
 		`agentaudit_attempts_total{result="final"}`: "4", `agentaudit_attempts_total{result="retry"}`: "0",
-		`agentaudit_audit_duration_seconds_count`: "4", `agentaudit_runs{state="pending"}`: "2", `agentaudit_runs{state="running"}`: "0",
+		`agentaudit_audit_duration_seconds_count`: "4", `agentaudit_runs{state="due"}`: "0", `agentaudit_runs{state="paused"}`: "2", `agentaudit_runs{state="waiting"}`: "0", `agentaudit_runs_workable`: "0", `agentaudit_runs{state="running"}`: "0",
 		`agentaudit_batches{state="paused"}`: "1", `agentaudit_schedule_overdue_seconds{schedule="weekly"}`: "0", `agentaudit_schedule_missed_total{schedule="weekly"}`: "0",
 		`agentaudit_up{what="store"}`: "1", `agentaudit_up{what="queue"}`: "1", `agentaudit_runs_enqueued{class="small"}`: "0", `agentaudit_worker_parked`: "0",
 	} {
@@ -76,6 +82,66 @@ func TestNotReadyWithoutQueue(t *testing.T) {
 	}
 	if _, body := page(t, private+"/metrics"); sample(t, body, `agentaudit_up{what="queue"}`) != "0" || sample(t, body, `agentaudit_up{what="store"}`) != "1" {
 		t.Error("the metrics say that the queue is up, or the store down")
+	}
+}
+
+// A queue that answers but takes nothing is not ready either, and no process
+// starts on it.
+func TestNotReadyWithQueueThatTakesNothing(t *testing.T) {
+	redis := queuetest.Redis(t)
+	admin := redis.Client()
+	defer admin.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	_, connect, _ := libraries(t, 0)
+	u := startService(t, connect, "worker", "--redis", redis.URL, "--data-dir", dir, "--metrics-listen", "127.0.0.1:0")
+	private := u.metrics()
+	if code, body := page(t, private+"/readyz"); code != 200 {
+		t.Errorf("readyz: %d, %s", code, body)
+	}
+	if err := admin.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := page(t, private+"/readyz"); code != 503 || !strings.Contains(body, "queue") {
+		t.Errorf("readyz with a replica: %d, %s", code, body)
+	}
+	if _, body := page(t, private+"/metrics"); sample(t, body, `agentaudit_up{what="queue"}`) != "0" || sample(t, body, `agentaudit_up{what="store"}`) != "1" {
+		t.Error("the metrics say that the queue is up, or the store down")
+	}
+	if code, _, errs := command(t, "worker", "--redis", redis.URL, "--data-dir", dir); code == exitFine || !strings.Contains(errs, "is a replica") {
+		t.Errorf("a worker on a replica: exit %d, %s", code, errs)
+	}
+}
+
+// What the store tells is there while a queue hangs.
+func TestHangingQueueHidesNoStore(t *testing.T) {
+	server := queuetest.Redis(t)
+	q, err := queue.Connect(t.Context(), queue.Options{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	m := newMetrics(slog.New(slog.DiscardHandler))
+	m.queue = q
+	m.store, _ = storetest.New(t)
+	server.Freeze(t)
+	told := make(chan prometheus.Metric, 1000)
+	go func() {
+		defer close(told)
+		m.Collect(told)
+	}()
+	values := map[string]float64{}
+	for metric := range told {
+		var d dto.Metric
+		if metric.Desc() != up || metric.Write(&d) != nil {
+			continue
+		}
+		values[d.Label[0].GetValue()] = d.Gauge.GetValue()
+		if len(values) == 1 {
+			server.Thaw(t)
+		}
+	}
+	if values["store"] != 1 {
+		t.Errorf("agentaudit_up is %v while the queue alone hangs", values)
 	}
 }
 

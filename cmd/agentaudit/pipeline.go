@@ -96,7 +96,7 @@ func (p *pipeline) worker(st *store.Store, q *queue.Conn, soleOwner bool, observ
 	// Dead workers are looked for several times in a lease.
 	reconcile := min(p.lease/3, 10*time.Second)
 	w, err := worker.New(worker.Config{
-		Lease: p.lease, FeedEvery: feed, CheckEvery: check, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe,
+		Lease: p.lease, FeedEvery: feed, CheckEvery: check, ReconcileEvery: reconcile, ForgottenAfter: reconcile, Store: st, Queue: q, Manners: manners, Concurrency: p.concurrency, Retry: p.retries, SoleOwner: soleOwner, Reach: client.Reach, Log: p.cfg.log, Observe: observe, Now: st.Now,
 		Auditor: &audit.Auditor{Client: client, Robots: q.NewCache("robots", p.cfg.log), Log: p.cfg.log},
 	})
 	if err != nil {
@@ -120,13 +120,17 @@ func openQueue(ctx context.Context, cfg *config) (*queue.Conn, error) {
 	if errors.Is(err, queue.ErrOptions) {
 		return nil, usagef("--redis: %v", err)
 	}
+	if errors.Is(err, queue.ErrPassword) {
+		err = fmt.Errorf("%w; set AGENTAUDIT_REDIS_PASSWORD or give --redis-password-file, and name the user, if it has one, in the address (redis://USER@HOST:PORT)", err)
+	}
+	var notes []string
+	if err == nil {
+		if notes, err = q.Check(ctx); err != nil {
+			_ = q.Close()
+		}
+	}
 	if err != nil {
 		return nil, undone(fmt.Errorf("cannot use the Redis server at %s: %w", hideSecret(cfg.redis), err))
-	}
-	notes, err := q.Check(ctx)
-	if err != nil {
-		_ = q.Close()
-		return nil, undone(err)
 	}
 	for _, n := range notes {
 		cfg.log.LogAttrs(ctx, slog.LevelWarn, n)

@@ -35,8 +35,8 @@ func TestRedisPasswordAndWarnings(t *testing.T) {
 	for _, c := range []struct{ env, file, want string }{
 		{"hunter2", "", ""},
 		{"wrong", file, ""}, // the file is the nearer word
-		{"", "", "NOAUTH"},
-		{"wrong", "", "invalid username-password pair"},
+		{"", "", "set AGENTAUDIT_REDIS_PASSWORD or give --redis-password-file"},
+		{"wrong", "", "knows no user \"default\" with this password; set AGENTAUDIT_REDIS_PASSWORD"},
 		{"", empty, "the file is empty"},
 		{"", filepath.Join(t.TempDir(), "none"), "no such file"},
 	} {

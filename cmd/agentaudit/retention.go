@@ -12,6 +12,9 @@ import (
 	"agentaudit/worker"
 )
 
+// keptFact is the line of the page of settings that tells the retention.
+const keptFact = "Reports are kept"
+
 // keepForever is the value of --keep-reports that drops nothing.
 const keepForever = "forever"
 

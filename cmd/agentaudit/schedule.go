@@ -180,6 +180,7 @@ func scheduleListCommand(s streams) *cli.Command {
 				if err != nil {
 					return undone(err)
 				}
+				forOwner.Schedules(all)
 				if c.Bool("json") {
 					if all == nil {
 						all = []store.Schedule{}

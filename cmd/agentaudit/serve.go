@@ -52,10 +52,11 @@ func serveCommand(s streams) *cli.Command {
 			if err := v.webhook(c); err != nil {
 				return err
 			}
+			v.web.config.Messages = dashboard.Messages{Signs: v.hookSecret != nil, Default: v.hook}
 			if v.keep, err = parseKeep(c.String("keep-reports")); err != nil {
 				return err
 			}
-			v.web.config.Facts = append(v.web.config.Facts, dashboard.Fact{Name: "Reports are kept", Value: keepWords(v.keep)})
+			v.web.config.Facts = append(v.web.config.Facts, dashboard.Fact{Name: keptFact, Value: keepWords(v.keep)})
 			v.web.config.MCP = webTools(v.cfg)
 			if err := v.operations(c); err != nil {
 				return err
@@ -94,6 +95,7 @@ func dashboardCommand(s streams) *cli.Command {
 				return err
 			}
 			v.client = func(cfg fetch.Config) (*fetch.Client, error) { return newClient(c, s, cfg) }
+			v.web.config.Facts = append(v.web.config.Facts, dashboard.Fact{Name: keptFact, Value: "as --keep-reports of the process that audits says"})
 			v.web.config.MCP = webTools(v.cfg)
 			if err := v.operations(c); err != nil {
 				return err
@@ -174,6 +176,7 @@ func (v *services) serve(ctx context.Context) error {
 		return v.interrupted(ctx, err)
 	}
 	defer q.Close()
+	v.web.config.Queue = q
 	// On a queue of many, other workers may hold runs of this store.
 	w, err := v.worker(st, q, st.Sole() && q.IsEmbedded(), v.metrics.observe)
 	if err != nil {
@@ -207,7 +210,7 @@ func (v *services) scheduler(st *store.Store) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Client: client, Log: v.cfg.log, Fired: v.metrics.fired}).Run}, nil
+	return part{"the scheduler", schedule.New(schedule.Config{Store: st, Client: client, Log: v.cfg.log, Now: st.Now, Fired: v.metrics.fired}).Run}, nil
 }
 
 // show shows what is in the data directory.
@@ -227,6 +230,7 @@ func (v *services) show(ctx context.Context) error {
 		places := q.NewPlaces(v.cfg.log)
 		defer places.Close()
 		manners = worker.NewManners(places, worker.Limits{})
+		v.web.config.Queue = q
 	}
 	if err := v.mind(manners); err != nil {
 		return err
@@ -264,7 +268,7 @@ func (v *services) run(ctx context.Context, st *store.Store, q *queue.Conn, part
 		v.metrics.store, v.metrics.queue = st, q
 		v.ops.checks = append(v.ops.checks, check{"the store", st.Ping})
 		if q != nil {
-			v.ops.checks = append(v.ops.checks, check{"the queue", q.Ping})
+			v.ops.checks = append(v.ops.checks, check{"the queue", q.Usable})
 		}
 		parts = append(parts, v.ops.part(ctx, v.metrics))
 		v.cfg.log.Info("metrics are open", "metrics", urlOf(v.ops.listener, "/metrics"))

@@ -192,6 +192,15 @@ func TestDashboardBesideServe(t *testing.T) {
 		if code, body := page(t, url); code != 200 || !strings.Contains(body, "agentaudit") {
 			t.Errorf("%s: %d, %s", url, code, body)
 		}
+		// The health stands there before there is any work; only the process with
+		// the queue sees the workers.
+		_, body := page(t, url)
+		if !strings.Contains(body, "Queue and workers") || strings.Contains(body, "not seen from here") != (url != first) {
+			t.Errorf("%s tells of queue and workers: %s", url, body)
+		}
+		if _, body := page(t, url+"settings"); strings.Contains(body, "for 30 days, and those of the last 2 results") != (url == first) || !strings.Contains(body, keptFact) {
+			t.Errorf("%s tells of retention: %s", url, body)
+		}
 	}
 	// But nobody else can own it.
 	if code, _, errs := command(t, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0"); code != exitUndone || !strings.Contains(errs, dir) {
@@ -211,6 +220,9 @@ func TestDemoServes(t *testing.T) {
 	url := u.url()
 	if code, body := page(t, url); code != 200 || !strings.Contains(body, "demo") {
 		t.Errorf("%d, %s", code, body)
+	}
+	if code, body := page(t, url+"settings"); code != 200 || !strings.Contains(body, "until the demo ends") {
+		t.Errorf("settings: %d, %s", code, body)
 	}
 	if code := u.end(); code != exitFine {
 		t.Errorf("exit %d", code)

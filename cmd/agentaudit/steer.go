@@ -81,6 +81,10 @@ func steer(c *cli.Context, s streams, do func(*config, *store.Store, *store.Batc
 			return err
 		}
 		err = do(cfg, st, b)
+		if errors.Is(err, store.ErrConflict) && b.State == store.StateIntake {
+			return usagef("the list of batch %s is not read to its end: wait for the process that reads it or, if that was killed, end the batch (%s) and hand the list over again",
+				b.ID, cfg.hint("cancel", string(b.ID)))
+		}
 		if errors.Is(err, store.ErrConflict) {
 			return usagef("batch %s is %s: %v", b.ID, b.State, err)
 		}

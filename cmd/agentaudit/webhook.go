@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"agentaudit/fetch/weburl"
 	"agentaudit/store"
 	"agentaudit/worker/producer"
 	"agentaudit/worker/writeback"
@@ -20,7 +16,7 @@ import (
 // somebody waits, and where nobody does.
 const (
 	confirmSoon  = 10 * time.Second
-	confirmLater = 5 * time.Minute
+	confirmLater = writeback.DefaultConfirm
 )
 
 // webhookFlags say where the end of a batch is told, and what of it. Those of
@@ -28,9 +24,9 @@ const (
 func webhookFlags(env ...string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "webhook", Usage: "tell `URL` when the batch has ended, in one message with what became better and worse; it is signed with " + hookSecretEnv, EnvVars: env},
-		&cli.StringFlag{Name: "webhook-on", Usage: "tell the webhook of `EVENTS`: finished, regressed, or both with a comma", Value: "finished"},
-		&cli.StringFlag{Name: "webhook-threshold", Usage: "call a batch regressed when so many sites became worse, or such a part of them: `N`, P% or N,P%", Value: "1"},
-		&cli.DurationFlag{Name: "webhook-settle", Usage: "hold back sites that changed back and forth within `DURATION` until they have settled", Value: 24 * time.Hour},
+		&cli.StringFlag{Name: "webhook-on", Usage: "tell the webhook of `EVENTS`: finished, regressed, or both with a comma", Value: writeback.DefaultOn},
+		&cli.StringFlag{Name: "webhook-threshold", Usage: "call a batch regressed when so many sites became worse, or such a part of them: `N`, P% or N,P%", Value: writeback.DefaultThreshold},
+		&cli.DurationFlag{Name: "webhook-settle", Usage: "hold back sites that changed back and forth within `DURATION` until they have settled", Value: writeback.DefaultSettle},
 		&cli.StringFlag{Name: "webhook-links", Usage: "links in messages lead to the dashboard at `URL` (serve: --public-url)"},
 		confirmFlag(),
 	}
@@ -42,8 +38,9 @@ func confirmFlag() cli.Flag {
 
 // readWebhook reads the flags; without --webhook it is nil.
 func readWebhook(c *cli.Context, confirm time.Duration) (*store.Webhook, error) {
-	w := &store.Webhook{URL: c.String("webhook"), Settle: c.Duration("webhook-settle"), ConfirmAfter: confirmAfter(c, confirm)}
-	if w.URL == "" {
+	rules := writeback.Rules{URL: c.String("webhook"), On: c.String("webhook-on"), Threshold: c.String("webhook-threshold"), Settle: c.Duration("webhook-settle"),
+		ConfirmAfter: confirmAfter(c, confirm), Links: c.String("webhook-links")}
+	if rules.URL == "" {
 		for _, name := range []string{"webhook-on", "webhook-threshold", "webhook-settle", "webhook-links", "confirm-after"} {
 			if c.IsSet(name) && !(name == "confirm-after" && c.IsSet("write-back")) {
 				return nil, usagef("--%s does nothing without --webhook URL", name)
@@ -51,27 +48,14 @@ func readWebhook(c *cli.Context, confirm time.Duration) (*store.Webhook, error) 
 		}
 		return nil, nil
 	}
-	if err := writeback.CheckURL(w.URL); err != nil {
-		return nil, usagef("--webhook: %v", err)
-	}
-	for _, event := range strings.Split(c.String("webhook-on"), ",") {
-		switch strings.TrimSpace(event) {
-		case "finished":
-			w.Finished = true
-		case "regressed":
-			w.Regressed = true
-		default:
-			return nil, usagef("--webhook-on %q: use finished, regressed, or finished,regressed", clean(c.String("webhook-on")))
+	w, err := rules.Webhook()
+	if bad, ok := errors.AsType[*writeback.RuleError](err); ok {
+		flag := "webhook-" + bad.Rule
+		if bad.Rule == writeback.RuleURL {
+			flag = "webhook"
 		}
+		return nil, usagef("--%s: %v", flag, bad)
 	}
-	if w.Settle < 0 {
-		return nil, usagef("--webhook-settle is less than nothing")
-	}
-	var err error
-	if w.MinSites, w.MinPercent, err = readThreshold(c.String("webhook-threshold")); err != nil {
-		return nil, err
-	}
-	w.Links, err = readLinks("--webhook-links", c.String("webhook-links"))
 	return w, err
 }
 
@@ -82,38 +66,13 @@ func confirmAfter(c *cli.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// readThreshold reads "5", "2%" or "5,2%".
-func readThreshold(s string) (sites int64, percent float64, err error) {
-	bad := usagef("--webhook-threshold %q: give a number of sites, a part of them, or both, as in 5, 2%% or 5,2%%", clean(s))
-	for _, word := range strings.Split(s, ",") {
-		word = strings.TrimSpace(word)
-		var n float64
-		if part, ok := strings.CutSuffix(word, "%"); ok {
-			n, err = strconv.ParseFloat(part, 64)
-			if percent = n; n > 100 || math.IsNaN(n) {
-				return 0, 0, bad
-			}
-		} else {
-			sites, err = strconv.ParseInt(word, 10, 64)
-			n = float64(sites)
-		}
-		if err != nil || n <= 0 {
-			return 0, 0, bad
-		}
-	}
-	return sites, percent, nil
-}
-
 // readLinks is the address of a dashboard without a final slash.
 func readLinks(flag, s string) (string, error) {
-	if s == "" {
-		return "", nil
+	links, err := writeback.ParseLinks(s)
+	if err != nil {
+		return "", usagef("%s: %v", flag, err)
 	}
-	u, err := weburl.Parse(s)
-	if err != nil || u.Scheme() != "https" && u.Scheme() != "http" {
-		return "", usagef("%s %q: give the address of the dashboard, as in https://audit.example.org", flag, clean(s))
-	}
-	return strings.TrimRight(u.String(), "/"), nil
+	return links, nil
 }
 
 // setWebhook reads where the end of a batch is told into a runner.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -153,17 +152,6 @@ func TestWebhookFlags(t *testing.T) {
 	} {
 		if code, out, errs := program(strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "s3cret") {
 			t.Errorf("%s: exit %d, %s", args, code, errs)
-		}
-	}
-	for text, want := range map[string]string{"5": "5 0", "2%": "0 2", "5,2.5%": "5 2.5", " 1 , 50% ": "1 50"} {
-		sites, percent, err := readThreshold(text)
-		if got := fmt.Sprint(sites, " ", percent); err != nil || got != want {
-			t.Errorf("%q: %s, %v", text, got, err)
-		}
-	}
-	for _, bad := range []string{"", "%", "x", "-1", "NaN%", "-5%", "1,", "1.5"} {
-		if sites, percent, err := readThreshold(bad); err == nil {
-			t.Errorf("%q is read as %d and %v", bad, sites, percent)
 		}
 	}
 }

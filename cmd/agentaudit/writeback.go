@@ -101,7 +101,7 @@ func readSecret(what, env, file string) ([]byte, error) {
 func (m *messages) sender(cfg *config, st *store.Store) (*writeback.Sender, error) {
 	sender, err := writeback.New(writeback.Config{
 		Store: st, Secret: m.secret, WebhookSecret: m.hookSecret, Webhook: m.hook, Private: m.private,
-		UserAgent: fetch.UserAgent(programVersion(), ""), Log: cfg.log,
+		UserAgent: fetch.UserAgent(programVersion(), ""), Log: cfg.log, Now: st.Now,
 	})
 	if err != nil {
 		return nil, undone(err)
@@ -211,7 +211,7 @@ func deliveriesCommand(s streams) *cli.Command {
 			out := bufio.NewWriter(s.Out)
 			enc := json.NewEncoder(out)
 			for _, d := range list {
-				d.URL = d.Receiver()
+				d = d.Plain()
 				if c.Bool("json") {
 					err = enc.Encode(d)
 				} else {

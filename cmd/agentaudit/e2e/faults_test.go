@@ -210,7 +210,15 @@ func (f *fleet) waitBatch(what string, done func(b store.Batch) bool) {
 			place = url
 		}
 	}
-	st := storetest.Open(f.t, place, store.Options{Access: store.ReadOnly})
+	var st *store.Store
+	f.wait("the store can be opened", func() (opened bool) {
+		var err error
+		if st, err = store.Open(f.t.Context(), place, store.Options{Access: store.ReadOnly}); err != nil && !errors.Is(err, store.ErrUnavailable) {
+			f.t.Fatal(err)
+		}
+		return err == nil
+	})
+	f.t.Cleanup(func() { st.Close() })
 	f.wait(what, func() bool {
 		b, err := st.Batches(f.t.Context(), "", 1)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
