@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -82,29 +81,16 @@ func (s *Store) status(ctx context.Context) (*Status, error) {
 }
 
 // Migrate makes or updates the tables of the store in a directory or database,
-// and returns the steps that were missing. Every process that opens a store as
+// and returns the steps that it took: those that were missing and that no other
+// process took meanwhile. Every process that opens a store as
 // its owner does the same; this is for whoever wants it done before. The error
 // is a [*LockedError] for a directory in use, or [ErrSchema] for a database that
 // this program is too old for.
 func Migrate(ctx context.Context, source string, o Options) ([]string, error) {
-	before, err := ReadStatus(ctx, source, o)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, err
-	}
 	o.Access = Own
 	s, err := Open(ctx, source, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil {
-		return nil, err
-	}
-	after, err := ReadStatus(ctx, source, o)
-	if err != nil {
-		return nil, err
-	}
-	if before == nil {
-		return after.Steps, nil
-	}
-	return after.Steps[len(before.Steps):], nil
+	return s.migrated, s.Close()
 }

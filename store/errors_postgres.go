@@ -38,6 +38,10 @@ func explainPostgres(err error) error {
 		switch {
 		case e.Code == "53100":
 			return fmt.Errorf("%w: free some space at the PostgreSQL server, nothing finished is lost (%w)", ErrFull, err)
+		case e.Code == "42501":
+			return hinted(err, "give the PostgreSQL user that right, or have the owner of the tables run agentaudit db migrate")
+		case e.Code == "42P07", e.Code == "42710":
+			return hinted(err, "something in this database has a name that agentaudit needs: give it a database or a schema of its own")
 		case passing(e.Code):
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
@@ -51,6 +55,14 @@ func explainPostgres(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return err
+}
+
+// hinted adds what to do, once.
+func hinted(err error, hint string) error {
+	if strings.Contains(err.Error(), hint) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, hint)
 }
 
 // passing says that an error of the server says nothing about the statement:

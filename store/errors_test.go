@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -38,6 +39,7 @@ func TestErrorsOfDatabases(t *testing.T) {
 		{server("23505"), nil}, // unique_violation
 		{server("28P01"), nil}, // invalid_password
 		{server("42501"), nil}, // insufficient_privilege
+		{server("42P07"), nil}, // duplicate_table
 		{server(""), nil},
 		{&fs.PathError{Op: "open", Path: "lock", Err: syscall.EACCES}, nil},
 		{&net.OpError{Op: "read", Err: context.Canceled}, nil},
@@ -53,6 +55,11 @@ func TestErrorsOfDatabases(t *testing.T) {
 		}
 		if again := explain(got); again.Error() != got.Error() {
 			t.Errorf("%v is explained twice: %v", got, again)
+		}
+	}
+	for code, hint := range map[string]string{"42501": "owner of the tables", "42P07": "database or a schema of its own"} {
+		if got := explain(server(code)).Error(); !strings.Contains(got, hint) {
+			t.Errorf("%s: %s", code, got)
 		}
 	}
 	if !collided(fmt.Errorf("x: %w", server("40001"))) || !collided(errCollided) || collided(server("23505")) || collided(dial) {

@@ -79,6 +79,7 @@ func (s *Store) migrateTo(ctx context.Context, all []migration) error {
 		if err != nil || step == nil {
 			return err
 		}
+		s.migrated = append(s.migrated, step.name)
 		s.o.Log.InfoContext(ctx, "database migrated", "migration", step.name)
 	}
 }

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"database/sql"
-	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"agentaudit/store"
 	"agentaudit/store/storetest"
@@ -86,25 +88,24 @@ func TestPostgresBesideOthers(t *testing.T) {
 	wantErr(t, reader.CancelBatch(t.Context(), b.ID, ""), store.ErrReadOnly)
 }
 
-// Many processes that find an empty database make its tables together.
+// Many processes that find an empty database make its tables together, and each
+// tells of the steps that it took.
 func TestPostgresMigratedByMany(t *testing.T) {
 	url := storetest.Postgres(t)
-	errs := make(chan error)
-	for range 8 {
-		go func() {
-			s, err := store.Open(t.Context(), url, store.Options{})
-			if err == nil {
-				err = s.Close()
-			}
-			errs <- err
-		}()
+	var g errgroup.Group
+	var steps [8][]string
+	for i := range steps {
+		g.Go(func() (err error) {
+			steps[i], err = store.Migrate(t.Context(), url, store.Options{})
+			return err
+		})
 	}
-	var all []error
-	for range 8 {
-		all = append(all, <-errs)
-	}
-	if err := errors.Join(all...); err != nil {
+	if err := g.Wait(); err != nil {
 		t.Fatal(err)
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(steps[:]...)))
+	if st := must[*store.Status](t)(store.ReadStatus(t.Context(), url, store.Options{})); !slices.Equal(all, st.Steps) {
+		t.Errorf("told %q, there are %q", all, st.Steps)
 	}
 }
 

@@ -72,6 +72,8 @@ type Store struct {
 	clock   *serverClock // nil where the clock is this machine's
 	codec   *codec
 	intakes intakes
+	// migrated are the steps that this process took.
+	migrated []string
 	// only is the batch that TakeDue is restricted to, 0 for none.
 	only atomic.Int64
 }
