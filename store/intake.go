@@ -43,8 +43,8 @@ func insertBatch(ctx context.Context, tx *sql.Tx, b NewBatch, now int64) (id int
 	for id = now; ; id++ {
 		res, err := tx.ExecContext(ctx, `INSERT INTO batches
 			(id, name, state, note, class, sources, options, created_at, sealed_at, started_at, finished_at,
-			 entries, duplicates, rejected, runs, open_runs)
-			VALUES ($1, $2, 'intake', '', 'bulk', $3, $4, $5, 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
+			 entries, duplicates, rejected, runs, open_runs, read_at)
+			VALUES ($1, $2, 'intake', '', 'bulk', $3, $4, $5, 0, 0, 0, 0, 0, 0, 0, 0, $5) ON CONFLICT (id) DO NOTHING`,
 			id, text(b.Name), encodeList(texts(b.Sources)), options, now)
 		if err != nil {
 			return 0, err
@@ -318,7 +318,7 @@ func (s *Store) seal(ctx context.Context, id BatchID, heldOnly bool) (*Batch, er
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE batches SET sealed_at = $1,
+		res, err := tx.ExecContext(ctx, `UPDATE batches SET sealed_at = $1, note = `+sqlReadOn+`,
 			state       = CASE WHEN runs = 0 THEN 'finished' ELSE 'queued' END,
 			finished_at = CASE WHEN runs = 0 THEN cast($1 AS BIGINT) ELSE 0 END,
 			class       = CASE WHEN runs <= $2 THEN 'small' ELSE 'bulk' END
@@ -422,8 +422,8 @@ func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64) error 
 	if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 		return err
 	}
-	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false
-		WHERE id = $1 AND state = 'intake'`, batch)
+	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false,
+		read_at = $2, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch, s.now())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -413,4 +414,29 @@ func TestGroupEvery(t *testing.T) {
 			t.Errorf("%d open claims: %v, want %v", held, got, want)
 		}
 	}
+}
+
+// While a process has a list open it says so, however slowly the lines come.
+func TestSignsOfLifeOfReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openTest(t, Options{})
+		defer s.Close()
+		b, err := s.CreateBatch(t.Context(), NewBatch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if silent, _, err := s.TendIntakes(t.Context()); len(silent) != 0 || err != nil {
+			t.Errorf("silent %v, %v", silent, err)
+		}
+		batch, err := b.ID.number()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.intakes.drop(batch)
+		time.Sleep(readerSilent + readerBeat)
+		if silent, _, err := s.TendIntakes(t.Context()); len(silent) != 1 || err != nil {
+			t.Errorf("silent %v, %v", silent, err)
+		}
+	})
 }

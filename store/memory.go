@@ -60,6 +60,13 @@ func (i *intakes) drop(batch int64) {
 	delete(i.of, batch)
 }
 
+// all are the batches whose lists are read, in their order.
+func (i *intakes) all() []int64 {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Sorted(maps.Keys(i.of))
+}
+
 // flush writes the keys in their order, each page of the index once.
 func (m *intakeMemory) flush(ctx context.Context, tx *sql.Tx, conn *sql.Conn, batch int64) error {
 	keys := slices.SortedFunc(maps.Keys(m.keys), func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) })

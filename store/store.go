@@ -74,6 +74,7 @@ type Store struct {
 	intakes intakes
 	// migrated are the steps that this process took.
 	migrated []string
+	readers  *readers // nil for a reader of the store
 	// only is the batch that TakeDue is restricted to, 0 for none.
 	only atomic.Int64
 }
@@ -142,6 +143,7 @@ func Open(ctx context.Context, source string, o Options) (_ *Store, err error) {
 		if s.group, err = newGrouper(ctx, s); err != nil {
 			return nil, err
 		}
+		s.startReaders()
 	}
 	return s, nil
 }
@@ -213,6 +215,9 @@ func sqliteDSN(file string, read bool) string {
 // Close waits for writes under way and gives up the lock.
 func (s *Store) Close() error {
 	var errs []error
+	if s.readers != nil {
+		s.readers.close()
+	}
 	if s.group != nil {
 		s.group.close()
 	}

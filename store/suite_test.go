@@ -69,6 +69,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"Draft", testDraft},
 		{"HeldDraft", testHeldDraft},
 		{"DraftWhileItIsRead", testDraftWhileItIsRead},
+		{"ListsThatNobodyReads", testListsThatNobodyReads},
 		{"Listing", testListing},
 		{"ListingConflicts", testListingConflicts},
 		{"ListingChanges", testListingChanges},

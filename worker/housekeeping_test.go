@@ -19,6 +19,8 @@ type rounds struct {
 	mu   sync.Mutex
 	n    int
 	keep store.Retention
+	// tended counts looks for lists that nobody reads.
+	tended int
 }
 
 func (r *rounds) seen() (int, store.Retention) {
@@ -36,6 +38,17 @@ func (r *rounds) DropReports(_ context.Context, keep store.Retention) (int64, er
 		return 3, errors.New("no room")
 	}
 	return 7, nil
+}
+
+// TendIntakes finds something in its second round only.
+func (r *rounds) TendIntakes(context.Context) (silent, cancelled []store.BatchID, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tended++
+	if r.tended == 2 {
+		return []store.BatchID{"silent-one"}, []store.BatchID{"gone-one"}, errors.New("no answer")
+	}
+	return nil, nil, nil
 }
 
 func TestHousekeeping(t *testing.T) {
@@ -60,8 +73,14 @@ func TestHousekeeping(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if out := log.String(); !strings.Contains(out, "dropped=7") || !strings.Contains(out, "no room") {
-			t.Errorf("the log does not say what happened: %s", out)
+		out := log.String()
+		for _, want := range []string{"dropped=7", "no room", "batch=silent-one", "batch=gone-one", "no answer"} {
+			if strings.Count(out, want) < 1 {
+				t.Errorf("the log does not say %q: %s", want, out)
+			}
+		}
+		if r.tended < 24*60 {
+			t.Errorf("lists looked after %d times in a day", r.tended)
 		}
 	})
 }

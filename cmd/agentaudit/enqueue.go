@@ -17,7 +17,9 @@ func enqueueCommand(s streams) *cli.Command {
 		UsageText: "agentaudit enqueue SOURCE...|--from URL [--name NAME]",
 		Description: "Takes the same lists as run, and prints the id of the batch on standard output as soon as the list is\n" +
 			"stored. The workers are those of agentaudit serve or worker with the same store; where none runs, the\n" +
-			"batch waits for one. Batches of up to 200 sites overtake larger ones.\n\n" +
+			"batch waits for one. Batches of up to 200 sites overtake larger ones. When this command is killed before\n" +
+			"the list is stored, nothing of it is audited: the batch says so after some minutes and is cancelled after\n" +
+			"a day.\n\n" +
 			"EXAMPLE\n   agentaudit enqueue listings.csv --name weekly\n" +
 			"   agentaudit enqueue --from mcp-registry",
 		Flags: append([]cli.Flag{

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	// readerBeat is how often a process that reads lists says that it lives.
+	readerBeat = 20 * time.Second
+	// readerSilent is how long after its last sign of life nobody is known to
+	// read a list any more: longer than a database may be frozen or restarted.
+	readerSilent = 5 * time.Minute
+	// readerGone is when a list is given up. Until then a run that was
+	// interrupted can be taken up again.
+	readerGone = 24 * time.Hour
+)
+
+const (
+	noteSilent = "nobody reads its list any more: whoever did was stopped. Hand the list over again (or go on with agentaudit run --resume, where the list is a file), and cancel this batch"
+	noteGone   = "its list was not read to its end: whoever read it was stopped more than a day ago. Hand the list over again"
+)
+
+// sqlReadOn is the note of a batch whose list is read on.
+const sqlReadOn = `CASE WHEN note = '` + noteSilent + `' THEN '' ELSE note END`
+
+// readers says of the lists that this process reads that somebody does.
+type readers struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+func (s *Store) startReaders() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.readers = &readers{stop, make(chan struct{})}
+	go func() {
+		defer close(s.readers.done)
+		tick := time.NewTicker(readerBeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := s.beatIntakes(ctx); err != nil && ctx.Err() == nil {
+				s.o.Log.LogAttrs(ctx, slog.LevelDebug, "no sign of life of who reads a list", slog.Any("err", err))
+			}
+		}
+	}()
+}
+
+func (r *readers) close() {
+	r.stop()
+	<-r.done
+}
+
+// beatIntakes gives a sign of life for each list that this process reads.
+func (s *Store) beatIntakes(ctx context.Context) error {
+	batches := s.intakes.all()
+	if len(batches) == 0 {
+		return nil
+	}
+	return s.inTx(ctx, func(tx *sql.Tx) error {
+		for _, batch := range batches {
+			if _, err := tx.ExecContext(ctx, `UPDATE batches SET read_at = $1, note = `+sqlReadOn+` WHERE id = $2 AND state = 'intake' AND NOT held`, s.now(), batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// TendIntakes looks after batches in [StateIntake] whose list was not read to
+// its end and whose reader has given no sign of life for some minutes: their
+// note says so and, after a day, they are cancelled. It returns the batches
+// that were noted or cancelled by this call.
+func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, err error) {
+	now := s.now()
+	silentSince, goneSince := now-readerSilent.Milliseconds(), now-readerGone.Milliseconds()
+	type row struct{ id, readAt int64 }
+	rows, err := collect(ctx, s.read, `SELECT id, read_at FROM batches
+		WHERE state = 'intake' AND NOT held AND read_at < $1 AND (note <> $2 OR read_at < $3) ORDER BY id`,
+		[]any{silentSince, noteSilent, goneSince}, func(r *sql.Rows, v *row) error { return r.Scan(&v.id, &v.readAt) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for lists that nobody reads: %w", err)
+	}
+	for _, r := range rows {
+		gone := r.readAt < goneSince
+		var still bool
+		err := s.inTx(ctx, func(tx *sql.Tx) error {
+			if err := s.d.lockToSteer(ctx, tx, r.id); err != nil {
+				return err
+			}
+			// Whoever reads it may have come back.
+			res, err := tx.ExecContext(ctx, `UPDATE batches SET note = $1 WHERE id = $2 AND state = 'intake' AND NOT held AND read_at = $3`, noteSilent, r.id, r.readAt)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			still = n > 0
+			return err
+		})
+		if err == nil && still && gone {
+			err = s.CancelBatch(ctx, batchID(r.id), noteGone)
+		}
+		switch {
+		case err != nil:
+			return silent, cancelled, fmt.Errorf("tend batch %s, whose list nobody reads: %w", batchID(r.id), err)
+		case !still:
+		case gone:
+			cancelled = append(cancelled, batchID(r.id))
+		default:
+			silent = append(silent, batchID(r.id))
+		}
+	}
+	return silent, cancelled, nil
+}

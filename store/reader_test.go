@@ -1,0 +1,70 @@
+package store_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"agentaudit/store"
+	"agentaudit/store/storetest"
+)
+
+// A list whose reader was killed does not wait for ever, and nobody believes
+// that it is still being read.
+func testListsThatNobodyReads(t *testing.T, open opener) {
+	clock := storetest.NewClock()
+	s := open(t, store.Options{Now: clock.Now})
+	ctx := t.Context()
+	lines := []store.Line{{Target: "https://a.example/agentic.json"}}
+	killed, resumed, held, sealed := newBatch(t, s, "l"), newBatch(t, s, "l"), newBatch(t, s, "l"), newBatch(t, s, "l")
+	for _, id := range []store.BatchID{killed, resumed, held, sealed} {
+		must[store.Added](t)(s.AddLines(ctx, id, lines))
+	}
+	if err := s.HoldIntake(ctx, held); err != nil {
+		t.Fatal(err)
+	}
+	must[*store.Batch](t)(s.SealBatch(ctx, sealed))
+	tend := func(silent, cancelled []store.BatchID) {
+		t.Helper()
+		gotSilent, gotCancelled, err := s.TendIntakes(ctx)
+		if err != nil || !reflect.DeepEqual(gotSilent, silent) || !reflect.DeepEqual(gotCancelled, cancelled) {
+			t.Errorf("silent %v, cancelled %v, %v; want %v and %v", gotSilent, gotCancelled, err, silent, cancelled)
+		}
+	}
+	clock.Add(5 * time.Minute)
+	tend(nil, nil)
+	if err := s.Close(); err != nil { // whoever read them is gone
+		t.Fatal(err)
+	}
+	s = open(t, store.Options{Now: clock.Now})
+	clock.Add(time.Second)
+	tend([]store.BatchID{killed, resumed}, nil)
+	tend(nil, nil) // told once
+	note := func(id store.BatchID) string { return must[*store.Batch](t)(s.Batch(ctx, id)).Note }
+	if !strings.HasPrefix(note(killed), "nobody reads its list any more") || note(held) != "" || note(sealed) != "" {
+		t.Errorf("notes %q, %q, %q", note(killed), note(held), note(sealed))
+	}
+
+	// Another process begins one of them anew.
+	if err := s.DiscardIntake(ctx, resumed); err != nil {
+		t.Fatal(err)
+	}
+	if note(resumed) != "" {
+		t.Errorf("read again, and %q", note(resumed))
+	}
+	clock.Add(24*time.Hour - 5*time.Minute)
+	tend([]store.BatchID{resumed}, []store.BatchID{killed}) // this clock jumped: no sign of life was due
+	if b := must[*store.Batch](t)(s.Batch(ctx, killed)); b.State != store.StateCancelled || b.Outcomes[store.Cancelled].Entries != 1 || b.OpenRuns != 0 {
+		t.Errorf("%+v", b)
+	}
+	must[store.Added](t)(s.AddLines(ctx, resumed, lines))
+	if b := must[*store.Batch](t)(s.SealBatch(ctx, resumed)); b.State != store.StateQueued || b.Note != "" {
+		t.Errorf("%+v", b)
+	}
+	clock.Add(48 * time.Hour)
+	tend(nil, nil)
+	if b := must[*store.Batch](t)(s.Batch(ctx, held)); b.State != store.StateIntake {
+		t.Errorf("a list that waits to be confirmed is %s", b.State)
+	}
+}
