@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +40,7 @@ func Parse(expression, zone string, jitter time.Duration, key string) (*Spec, er
 	if strings.Contains(expression, "TZ=") || strings.HasPrefix(expression, "@every") {
 		return nil, fmt.Errorf("%w: %q: give five fields, as in \"30 3 * * 1\" for Mondays at 3:30, or @hourly, @daily, @weekly, @monthly, @yearly", ErrSpec, expression)
 	}
-	parsed, err := parser.Parse(expression)
+	parsed, err := parser.Parse(sundays(expression))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q: %v; give five fields, as in \"30 3 * * 1\" for Mondays at 3:30", ErrSpec, expression, err)
 	}
@@ -56,6 +58,36 @@ func Parse(expression, zone string, jitter time.Duration, key string) (*Spec, er
 		s.cron.Location = s.zone
 	}
 	return s, nil
+}
+
+var upToSeven = regexp.MustCompile(`^(?:([0-7])-)?7(?:/([1-7]))?$`)
+
+// sundays writes 0 for a day of the week that is 7: tables of cron have both
+// for Sundays, and the parser knows only one.
+func sundays(expression string) string {
+	fields := strings.Split(expression, " ")
+	if len(fields) != 5 {
+		return expression
+	}
+	var days []string
+	for day := range strings.SplitSeq(fields[4], ",") {
+		m := upToSeven.FindStringSubmatch(day)
+		if m == nil || m[1] == "" && m[2] != "" { // not from anywhere, in steps
+			days = append(days, day)
+			continue
+		}
+		number := func(s string, otherwise int) int {
+			if s == "" {
+				return otherwise
+			}
+			return int(s[0] - '0') // of one digit
+		}
+		for d := number(m[1], 7); d <= 7; d += number(m[2], 1) {
+			days = append(days, strconv.Itoa(d%7))
+		}
+	}
+	fields[4] = strings.Join(days, ",")
+	return strings.Join(fields, " ")
 }
 
 // Check refuses what would never fire after a time, and a jitter that is not
