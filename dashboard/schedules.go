@@ -2,10 +2,8 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"agentaudit/store"
@@ -81,33 +79,6 @@ func newScheduleLine(v store.Schedule, now time.Time) ScheduleLine {
 
 // Value is what a field of the form holds at first.
 func (p *SchedulesPage) Value(name string) string { return p.Form.Get(name) }
-
-// cronWords says a cron expression in words where it is a usual one.
-func cronWords(cron, zone string) string {
-	words := map[string]string{"@hourly": "every hour", "@daily": "every day at 0:00", "@midnight": "every day at 0:00", "@weekly": "every Sunday at 0:00",
-		"@monthly": "on day 1 of every month at 0:00", "@yearly": "on 1 January at 0:00", "@annually": "on 1 January at 0:00"}[cron]
-	if f := strings.Fields(cron); words == "" && len(f) == 5 && f[3] == "*" {
-		hour, err1 := strconv.Atoi(f[1])
-		minute, err2 := strconv.Atoi(f[0])
-		clock := fmt.Sprintf("%d:%02d", hour, minute)
-		day, err := strconv.Atoi(f[4])
-		switch {
-		case err1 != nil || err2 != nil:
-		case f[2] == "*" && f[4] == "*":
-			words = "every day at " + clock
-		case f[2] == "*" && err == nil && day >= 0 && day <= 7:
-			words = "every " + time.Weekday(day%7).String() + " at " + clock
-		case f[4] == "*":
-			if n, err := strconv.Atoi(f[2]); err == nil {
-				words = fmt.Sprintf("on day %d of every month at %s", n, clock)
-			}
-		}
-	}
-	if words == "" {
-		words = "at " + cron
-	}
-	return words + ", " + zone
-}
 
 // SchedulePage changes one schedule.
 type SchedulePage struct {

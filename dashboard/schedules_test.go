@@ -57,17 +57,6 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-func TestCronWords(t *testing.T) {
-	for cron, want := range map[string]string{
-		"@daily": "every day at 0:00, UTC", "5 4 * * *": "every day at 4:05, UTC", "0 12 * * 7": "every Sunday at 12:00, UTC", "0 0 1 * *": "on day 1 of every month at 0:00, UTC",
-		"*/5 * * * *": "at */5 * * * *, UTC", "0 3 1 * 1": "at 0 3 1 * 1, UTC", "0 3 * 2 *": "at 0 3 * 2 *, UTC", "0 3 * * 1-5": "at 0 3 * * 1-5, UTC",
-	} {
-		if got := cronWords(cron, "UTC"); got != want {
-			t.Errorf("%s: %q, want %q", cron, got, want)
-		}
-	}
-}
-
 func TestAFiringThatCameLateIsFlagged(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	v := store.Schedule{Name: "x", Cron: "@daily", Zone: "UTC", NextDue: now.Add(time.Hour), NextAt: now.Add(time.Hour), Late: 3 * time.Hour}
