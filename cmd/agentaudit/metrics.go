@@ -202,7 +202,7 @@ func (m *metrics) collectStore(ctx context.Context, gauge func(d *prometheus.Des
 	for state, n := range states {
 		gauge(openBatches, float64(n), string(state))
 	}
-	now := time.Now()
+	now := m.store.Now()
 	for _, v := range schedules {
 		late := 0.0
 		if !v.Paused && !v.Filling && now.After(v.NextAt) {
