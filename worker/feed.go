@@ -29,7 +29,7 @@ func (w *Worker) nudge() {
 // feed keeps the queue filled up to its depth.
 func (w *Worker) feed(ctx context.Context) {
 	for {
-		more, err := w.fill(ctx)
+		more, plenty, err := w.fill(ctx)
 		if err != nil && ctx.Err() == nil && !w.fail(err) {
 			w.log.LogAttrs(ctx, slog.LevelWarn, "queue not fed", slog.Any("err", err), slog.Bool("full", queue.IsFull(err)))
 			if !pause(ctx, jitter(2*time.Second)) {
@@ -38,6 +38,12 @@ func (w *Worker) feed(ctx context.Context) {
 			continue
 		}
 		if more {
+			continue
+		}
+		if plenty { // no worker can be short of work before the next look
+			if !pause(ctx, w.c.FeedEvery) {
+				return
+			}
 			continue
 		}
 		// Some rest even when kicked, so that runs come in handfuls.
@@ -55,14 +61,15 @@ func (w *Worker) feed(ctx context.Context) {
 	}
 }
 
-// fill hands over one chunk of each class; more says that there may be more.
-func (w *Worker) fill(ctx context.Context) (more bool, err error) {
+// fill hands over one chunk of each class; more says that there may be more, and
+// plenty that the queue holds much.
+func (w *Worker) fill(ctx context.Context) (more, plenty bool, err error) {
 	load, err := w.c.Store.Load(ctx)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if load.Open == 0 {
-		return false, nil // an idle worker asks no more than that
+		return false, false, nil // an idle worker asks no more than that
 	}
 	small, bulk := int(load.Enqueued[store.ClassSmall]), int(load.Enqueued[store.ClassBulk])
 	// The last tenth of the depth is kept for small batches.
@@ -77,17 +84,17 @@ func (w *Worker) fill(ctx context.Context) (more bool, err error) {
 		}
 		due, err := w.c.Store.TakeDue(ctx, class, n)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		if err := w.enqueue(ctx, class, due, load.Enqueued[class]); err != nil {
-			return false, err
+			return false, false, err
 		}
 		more = more || len(due) == feedChunk
 		if class == store.ClassSmall {
 			room[store.ClassBulk] -= len(due)
 		}
 	}
-	return more, nil
+	return more, bulk >= 4*manyEnqueued, nil
 }
 
 // enqueue hands runs to the queue, which holds so many of their class already,
