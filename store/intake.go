@@ -136,6 +136,9 @@ func (in *intakeTx) add(lines []Line) error {
 	if err != nil {
 		return err
 	}
+	if state == StateCancelled {
+		return fmt.Errorf("it was cancelled meanwhile: %w", ErrConflict)
+	}
 	if state != StateIntake {
 		return fmt.Errorf("its list is complete (%s): %w", state, ErrConflict)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -76,27 +77,34 @@ func (s *Store) beatIntakes(ctx context.Context) error {
 
 // TendIntakes looks after batches in [StateIntake] whose list was not read to
 // its end and whose reader has given no sign of life for some minutes: their
-// note says so and, after a day, they are cancelled. It returns the batches
+// note says so and, when it has said so for a while and a day is over, they are
+// cancelled. It returns the batches
 // that were noted or cancelled by this call.
 func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, err error) {
 	now := s.now()
 	silentSince, goneSince := now-readerSilent.Milliseconds(), now-readerGone.Milliseconds()
-	type row struct{ id, readAt int64 }
-	rows, err := collect(ctx, s.read, `SELECT id, read_at FROM batches
+	type row struct {
+		id, readAt int64
+		noted      bool
+	}
+	rows, err := collect(ctx, s.read, `SELECT id, read_at, note = $2 FROM batches
 		WHERE state = 'intake' AND NOT held AND read_at < $1 AND (note <> $2 OR read_at < $3) ORDER BY id`,
-		[]any{silentSince, noteSilent, goneSince}, func(r *sql.Rows, v *row) error { return r.Scan(&v.id, &v.readAt) })
+		[]any{silentSince, noteSilent, goneSince}, func(r *sql.Rows, v *row) error { return r.Scan(&v.id, &v.readAt, &v.noted) })
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for lists that nobody reads: %w", err)
 	}
 	for _, r := range rows {
-		gone := r.readAt < goneSince
+		// Not at once: after a day without a database, who reads the list may be
+		// about to give a sign of life.
+		gone := r.noted && r.readAt < goneSince
 		var still bool
 		err := s.inTx(ctx, func(tx *sql.Tx) error {
 			if err := s.d.lockToSteer(ctx, tx, r.id); err != nil {
 				return err
 			}
-			// Whoever reads it may have come back.
-			res, err := tx.ExecContext(ctx, `UPDATE batches SET note = $1 WHERE id = $2 AND state = 'intake' AND NOT held AND read_at = $3`, noteSilent, r.id, r.readAt)
+			// Whoever reads it may have come back, or another process was here.
+			res, err := tx.ExecContext(ctx, `UPDATE batches SET note = $1 WHERE id = $2 AND state = 'intake' AND NOT held AND read_at = $3 AND (note = $1) = $4`,
+				noteSilent, r.id, r.readAt, r.noted)
 			if err != nil {
 				return err
 			}
@@ -106,6 +114,9 @@ func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, e
 		})
 		if err == nil && still && gone {
 			err = s.CancelBatch(ctx, batchID(r.id), noteGone)
+			if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+				still, err = false, nil
+			}
 		}
 		switch {
 		case err != nil:

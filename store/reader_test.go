@@ -58,12 +58,20 @@ func testListsThatNobodyReads(t *testing.T, open opener) {
 	if b := must[*store.Batch](t)(s.Batch(ctx, killed)); b.State != store.StateCancelled || b.Outcomes[store.Cancelled].Entries != 1 || b.OpenRuns != 0 {
 		t.Errorf("%+v", b)
 	}
+	_, err := s.AddLines(ctx, killed, lines) // whoever read it comes back too late
+	if wantErr(t, err, store.ErrConflict); !strings.Contains(err.Error(), "cancelled meanwhile") {
+		t.Error(err)
+	}
 	must[store.Added](t)(s.AddLines(ctx, resumed, lines))
 	if b := must[*store.Batch](t)(s.SealBatch(ctx, resumed)); b.State != store.StateQueued || b.Note != "" {
 		t.Errorf("%+v", b)
 	}
 	clock.Add(48 * time.Hour)
 	tend(nil, nil)
+	late := newBatch(t, s, "l")
+	clock.Add(48 * time.Hour)
+	tend([]store.BatchID{late}, nil) // not at once
+	tend(nil, []store.BatchID{late})
 	if b := must[*store.Batch](t)(s.Batch(ctx, held)); b.State != store.StateIntake {
 		t.Errorf("a list that waits to be confirmed is %s", b.State)
 	}
