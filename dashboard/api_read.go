@@ -112,12 +112,16 @@ func apiGetOverview(ctx context.Context, s *Server, r *apiRequest) (any, error) 
 	return o, nil
 }
 
-func apiListBatches(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
+// batchPage is how many batches are asked for, and before which.
+func (r *apiRequest) batchPage() (before store.BatchID, n int, err error) {
+	if n, err = r.limit(); err == nil {
+		before, err = cursorBatch(r.Query.Get("after"))
 	}
-	before, err := cursorBatch(r.Query.Get("after"))
+	return before, n, err
+}
+
+func apiListBatches(ctx context.Context, s *Server, r *apiRequest) (any, error) {
+	before, n, err := r.batchPage()
 	if err != nil {
 		return nil, err
 	}

@@ -37,11 +37,7 @@ func apiWebhookOf(l WebhookLine) apiWebhook {
 }
 
 func apiListWebhooks(ctx context.Context, s *Server, r *apiRequest) (any, error) {
-	n, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	before, err := cursorBatch(r.Query.Get("after"))
+	before, n, err := r.batchPage()
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,7 @@ import (
 // passes as it does in this process, whatever the clock of its machine says.
 type serverClock struct {
 	log    *slog.Logger
-	stop   context.CancelFunc
-	asking sync.WaitGroup
+	asking *regular
 
 	mu   sync.Mutex
 	at   time.Time // by this process, with a monotonic reading
@@ -38,26 +37,13 @@ func startClock(ctx context.Context, db *sql.DB, log *slog.Logger) (*serverClock
 	if err := c.ask(ctx, db, longPatience); err != nil {
 		return nil, err
 	}
-	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.asking.Go(func() {
-		tick := time.NewTicker(clockEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			_ = c.ask(ctx, db, clockSlow) // then time passes as before
-		}
+	c.asking = regularly(clockEvery, func(ctx context.Context) {
+		_ = c.ask(ctx, db, clockSlow) // else time passes as before
 	})
 	return c, nil
 }
 
-func (c *serverClock) close() {
-	c.stop()
-	c.asking.Wait()
-}
+func (c *serverClock) close() { c.asking.close() }
 
 // ask sets the clock, unless the answer took too long.
 func (c *serverClock) ask(ctx context.Context, db *sql.DB, patience time.Duration) error {

@@ -28,35 +28,13 @@ const (
 // sqlReadOn is the note of a batch whose list is read on.
 const sqlReadOn = `CASE WHEN note = '` + noteSilent + `' THEN '' ELSE note END`
 
-// readers says of the lists that this process reads that somebody does.
-type readers struct {
-	stop context.CancelFunc
-	done chan struct{}
-}
-
+// startReaders says of the lists that this process reads that somebody does.
 func (s *Store) startReaders() {
-	ctx, stop := context.WithCancel(context.Background())
-	s.readers = &readers{stop, make(chan struct{})}
-	go func() {
-		defer close(s.readers.done)
-		tick := time.NewTicker(readerBeat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if err := s.beatIntakes(ctx); err != nil && ctx.Err() == nil {
-				s.o.Log.LogAttrs(ctx, slog.LevelDebug, "no sign of life of who reads a list", slog.Any("err", err))
-			}
+	s.readers = regularly(readerBeat, func(ctx context.Context) {
+		if err := s.beatIntakes(ctx); err != nil && ctx.Err() == nil {
+			s.o.Log.LogAttrs(ctx, slog.LevelDebug, "no sign of life of who reads a list", slog.Any("err", err))
 		}
-	}()
-}
-
-func (r *readers) close() {
-	r.stop()
-	<-r.done
+	})
 }
 
 // beatIntakes gives a sign of life for each list that this process reads.

@@ -74,7 +74,7 @@ type Store struct {
 	intakes intakes
 	// migrated are the steps that this process took.
 	migrated []string
-	readers  *readers // nil for a reader of the store
+	readers  *regular // nil for a reader of the store
 	// only is the batch that TakeDue is restricted to, 0 for none.
 	only atomic.Int64
 }
