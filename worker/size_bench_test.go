@@ -116,6 +116,7 @@ func realistic(target string) audit.Judgement {
 //
 //	go test ./worker -run '^$' -bench Size -benchtime 1x
 //	AGENTAUDIT_SIZE_SITES=1000000 go test ./worker -run '^$' -bench Size/4 -benchtime 1x -timeout 2h
+//	AGENTAUDIT_SIZE_CONCURRENCY=256 go test ./worker -run '^$' -bench Size/4 -benchtime 1x
 func BenchmarkSize(b *testing.B) {
 	sites := 20_000
 	if v := os.Getenv("AGENTAUDIT_SIZE_SITES"); v != "" {
