@@ -27,14 +27,17 @@ import (
 	"agentaudit/worker"
 )
 
-// sizeWorkerEnv turns the test binary into a worker of BenchmarkSize; its value
-// is a sizeWorker in JSON.
+// sizeWorkerEnv turns the test binary into a worker of BenchmarkSize or
+// TestClockJumpsForAllProcesses; its value is a sizeWorker in JSON.
 const sizeWorkerEnv = "AGENTAUDIT_SIZE_WORKER"
 
-// sizeWorker is what a worker process of BenchmarkSize is told.
+// sizeWorker is what a worker process is told.
 type sizeWorker struct {
 	Store, Redis string
 	Concurrency  int
+	// Clock is a file that says how many seconds the clock is ahead, "" for the
+	// true time.
+	Clock string
 }
 
 // run works until standard input ends.
@@ -45,7 +48,11 @@ func (s sizeWorker) run() error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	st, err := store.Open(ctx, s.Store, store.Options{})
+	c := worker.Config{Concurrency: s.Concurrency}
+	if s.Clock != "" {
+		c.Now, c.ReconcileEvery = fileClock(s.Clock).Now, time.Second
+	}
+	st, err := store.Open(ctx, s.Store, store.Options{Now: c.Now})
 	if err != nil {
 		return err
 	}
@@ -58,7 +65,8 @@ func (s sizeWorker) run() error {
 	places := q.NewPlaces(slog.New(slog.DiscardHandler))
 	defer places.Close()
 	manners := worker.NewManners(places, worker.Limits{})
-	w, err := worker.New(worker.Config{Store: st, Queue: q, Auditor: distant{manners}, Manners: manners, Concurrency: s.Concurrency})
+	c.Store, c.Queue, c.Auditor, c.Manners = st, q, distant{manners}, manners
+	w, err := worker.New(c)
 	if err != nil {
 		return err
 	}
@@ -163,26 +171,7 @@ func measureSize(b *testing.B, sites, workers, concurrency int) (rate float64) {
 
 	before := postgres.CPU(b)
 	started = time.Now()
-	var fleet []*exec.Cmd
-	var stdin []io.Closer
-	for range workers {
-		told, err := json.Marshal(sizeWorker{Store: place, Redis: redis.URL, Concurrency: concurrency})
-		if err != nil {
-			b.Fatal(err)
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), sizeWorkerEnv+"="+string(told))
-		cmd.Stderr = os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
-		fleet, stdin = append(fleet, cmd), append(stdin, in)
-	}
+	fleet, stop := startFleet(b, workers, sizeWorker{Store: place, Redis: redis.URL, Concurrency: concurrency})
 	// The rate counts until 95 % are done: at the end a few slow sites decide.
 	var counted time.Duration
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -203,15 +192,10 @@ func measureSize(b *testing.B, sites, workers, concurrency int) (rate float64) {
 			break
 		}
 	}
-	for _, in := range stdin {
-		in.Close()
-	}
+	stop()
 	var cpu time.Duration
 	var memory int64
 	for _, cmd := range fleet {
-		if err := cmd.Wait(); err != nil {
-			b.Fatal(err)
-		}
 		cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		memory = max(memory, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
 	}
@@ -226,8 +210,39 @@ func measureSize(b *testing.B, sites, workers, concurrency int) (rate float64) {
 	return rate
 }
 
+// startFleet starts worker processes; stop ends them and waits for them.
+func startFleet(b testing.TB, workers int, told sizeWorker) (fleet []*exec.Cmd, stop func()) {
+	text, err := json.Marshal(told)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var stdin []io.Closer
+	for range workers {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), sizeWorkerEnv+"="+string(text))
+		cmd.Stderr = os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		fleet, stdin = append(fleet, cmd), append(stdin, in)
+	}
+	return fleet, func() {
+		for i, cmd := range fleet {
+			stdin[i].Close()
+			if err := cmd.Wait(); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+}
+
 // sizeBatch stores a list of so many sites.
-func sizeBatch(b *testing.B, st *store.Store, sites int) store.BatchID {
+func sizeBatch(b testing.TB, st *store.Store, sites int) store.BatchID {
 	batch, err := st.CreateBatch(b.Context(), store.NewBatch{Name: "size", Sources: []string{"benchmark"}, Options: []byte(`{}`)})
 	if err != nil {
 		b.Fatal(err)
