@@ -45,7 +45,7 @@ func (c *Client) enqueue(ctx context.Context, queue string, tasks []Task) (bool,
 		runs[i] = t.Run
 	}
 	failed := func(err error) error { return fmt.Errorf("enqueue run %s: %w", strings.Join(runs, ", "), err) }
-	body, err := Job{runs}.encode()
+	body, err := Job{Runs: runs}.encode()
 	if err != nil {
 		return false, failed(err)
 	}
@@ -131,7 +131,7 @@ const groupQueue = namespace + "groups"
 // Depth is what the queue holds of one class, in runs.
 type Depth struct {
 	// Pending ones wait for a worker, Scheduled and Retry for their time. Active
-	// counts jobs that are being worked on: their runs are claimed.
+	// ones are those of jobs that a worker has in hand, claimed or done or not yet.
 	Pending, Active, Scheduled, Retry int64
 }
 
@@ -162,7 +162,7 @@ func (c *Conn) Stats(ctx context.Context) (map[Class]Depth, error) {
 		out[class] = Depth{n[0].Val(), n[1].Val(), n[2].Val(), n[3].Val()}
 	}
 	d := out[Bulk]
-	out[Bulk] = Depth{d.Pending + GroupSize*groups[0].Val(), d.Active + groups[1].Val(),
+	out[Bulk] = Depth{d.Pending + GroupSize*groups[0].Val(), d.Active + GroupSize*groups[1].Val(),
 		d.Scheduled + GroupSize*groups[2].Val(), d.Retry + GroupSize*groups[3].Val()}
 	return out, nil
 }

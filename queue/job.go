@@ -31,6 +31,8 @@ var weights = map[Class]int{Small: 5, Bulk: 1}
 // Job names the runs to look at: one, or [GroupSize].
 type Job struct {
 	Runs []string
+	// Class is that of the queue which it came from.
+	Class Class
 }
 
 // GroupSize is the number of runs in a job of many ([Client.EnqueueGroups]):
@@ -82,7 +84,7 @@ func decodeJob(b []byte) (Job, error) {
 	if len(runs) == 0 || slices.Contains(runs, "") {
 		return Job{}, errors.New("a job without a run")
 	}
-	return Job{runs}, nil
+	return Job{Runs: runs}, nil
 }
 
 func (t Task) id() string { return t.Run + "." + strconv.FormatInt(t.Token, 10) }

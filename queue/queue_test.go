@@ -523,7 +523,7 @@ func TestPayloadGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{[]string{"1m8p570g0-17"}}
+	j := Job{Runs: []string{"1m8p570g0-17"}}
 	if b, err := j.encode(); err != nil || string(b)+"\n" != string(golden) {
 		t.Fatalf("%s, %v, want %s", b, err, golden)
 	}
@@ -534,7 +534,7 @@ func TestPayloadGolden(t *testing.T) {
 	if got, err := decodeJob([]byte(`{"v":1,"run":"a-1","more":true}`)); err != nil || !slices.Equal(got.Runs, []string{"a-1"}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	some := Job{[]string{"a-1", "a-2"}}
+	some := Job{Runs: []string{"a-1", "a-2"}}
 	if b, err := some.encode(); err != nil || string(b) != `{"v":2,"runs":["a-1","a-2"]}` {
 		t.Fatalf("%s, %v", b, err)
 	}

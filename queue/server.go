@@ -125,6 +125,10 @@ func (s *Server) process(ctx context.Context, t *asynq.Task) (err error) {
 		s.log.LogAttrs(ctx, slog.LevelError, "job dropped", slog.Any("err", err))
 		return asynq.RevokeTask
 	}
+	job.Class = Bulk
+	if name, _ := asynq.GetQueueName(ctx); name == queueName(Small) {
+		job.Class = Small
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.LogAttrs(ctx, slog.LevelError, "panic while working on a job", slog.Any("runs", job.Runs),

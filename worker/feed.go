@@ -152,6 +152,7 @@ func (w *Worker) remember(ctx context.Context) error {
 		return err
 	}
 	if len(load.Enqueued) == 0 {
+		clear(w.missed)
 		return nil
 	}
 	holds, err := w.c.Queue.Stats(ctx)
@@ -160,9 +161,10 @@ func (w *Worker) remember(ctx context.Context) error {
 	}
 	before := w.c.Now().Add(-w.c.ForgottenAfter)
 	for class, enqueued := range load.Enqueued {
+		missed := w.missed[class]
 		missing := enqueued - holds[queue.Class(class)].Total()
-		if missing <= 0 {
-			continue
+		if w.missed[class] = missing; missing <= 0 || missed <= 0 {
+			continue // store and queue are not read at one moment: once is no sign
 		}
 		found := 0
 		for ctx.Err() == nil {
@@ -170,7 +172,9 @@ func (w *Worker) remember(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := w.enqueue(ctx, class, due, enqueued); err != nil {
+			// One to a job, as if the queue held nothing: what it has already as
+			// such a job it does not take twice.
+			if err := w.enqueue(ctx, class, due, 0); err != nil {
 				return err
 			}
 			found += len(due)

@@ -26,8 +26,14 @@ var (
 // it: the run is done, not to be had, or in this worker's hands, and the store
 // knows which.
 func (w *Worker) handle(ctx context.Context, j queue.Job) error {
+	// Only small jobs hear of first; a nil channel says nothing.
+	var first chan struct{}
+	if j.Class == queue.Small {
+		first = w.slots.first
+	}
 	select {
 	case <-w.slots.free:
+	case <-first:
 	case <-w.stopping:
 		return queue.RetryIn(errStopping, 0)
 	case <-ctx.Done():

@@ -20,15 +20,18 @@ type run struct {
 func (r *run) urgent() bool { return r.Class == store.ClassSmall }
 
 // slots bounds the audits at once. What was parked and may go on takes the
-// next free slot before any new job does.
+// next slot that is free, by turns with small jobs; jobs of many runs, which
+// others can do as well, come behind.
 type slots struct {
 	mu    sync.Mutex
 	free  chan struct{}
+	first chan struct{} // unbuffered: small jobs that wait for a slot receive
 	ready []*run
+	small bool // the last slot went to a small job
 }
 
 func (s *slots) init(n int) {
-	s.free = make(chan struct{}, n)
+	s.free, s.first = make(chan struct{}, n), make(chan struct{})
 	for range n {
 		s.free <- struct{}{}
 	}
@@ -38,6 +41,15 @@ func (s *slots) init(n int) {
 func (s *slots) give() *run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.small || len(s.ready) == 0 {
+		select {
+		case s.first <- struct{}{}:
+			s.small = true
+			return nil
+		default:
+		}
+	}
+	s.small = false
 	if len(s.ready) > 0 {
 		r := s.ready[0]
 		s.ready = s.ready[1:]

@@ -148,6 +148,8 @@ type Worker struct {
 	client *queue.Client
 	server *queue.Server
 	slots  slots
+	// missed is what the queue lacked of each class at the last look of reconcile.
+	missed map[store.Class]int64
 	lot    *lot
 	guard  *guard
 
@@ -219,7 +221,7 @@ func New(c Config) (*Worker, error) {
 	}
 	w := &Worker{
 		c: c, log: c.Log.With("worker", c.Name), client: c.Queue.NewClient(0),
-		stopping: make(chan struct{}), kick: make(chan struct{}, 1), fatal: make(chan error, 1), held: map[*store.Claim]bool{},
+		stopping: make(chan struct{}), kick: make(chan struct{}, 1), fatal: make(chan error, 1), held: map[*store.Claim]bool{}, missed: map[store.Class]int64{},
 	}
 	w.slots.init(c.Concurrency)
 	w.lot = newLot(c.MaxParked)
