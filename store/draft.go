@@ -75,17 +75,14 @@ func (s *Store) HoldIntake(ctx context.Context, id BatchID) error {
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE batches SET held = true WHERE id = $1 AND state = 'intake'`, batch)
+		res, err := tx.ExecContext(ctx, `UPDATE batches SET held = true, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch)
 		if err != nil {
 			return err
 		}
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
 		}
-		if s.intakes.get(batch) == nil {
-			return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
-		}
-		return nil
+		return wantReader(ctx, tx, batch, s.intakes.get(batch))
 	})
 	if err != nil {
 		return fmt.Errorf("hold batch %s: %w", id, err)
@@ -106,10 +103,12 @@ func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
 		memory.mu.Lock()
 		defer memory.mu.Unlock()
 	}
+	// Nobody is said to read it any more, also where the database does not answer.
+	defer s.intakes.drop(batch)
 	// In one transaction: lines that came between two would be all that is left
 	// of the list.
 	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
-		if err := s.emptyIntake(ctx, tx, batch); err != nil {
+		if _, err := s.emptyIntake(ctx, tx, batch); err != nil {
 			return err
 		}
 		for _, q := range []string{`DELETE FROM batches WHERE id = $1`, `DELETE FROM listing_sources WHERE batch = $1`, `DELETE FROM webhooks WHERE batch = $1`} {
@@ -122,6 +121,5 @@ func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
 	if err != nil {
 		return fmt.Errorf("remove batch %s: %w", id, err)
 	}
-	s.intakes.drop(batch)
 	return nil
 }

@@ -26,7 +26,7 @@ func (s *Store) CreateBatch(ctx context.Context, b NewBatch) (*Batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a batch: %w", err)
 	}
-	s.intakes.begin(id)
+	s.intakes.begin(id, 0)
 	return s.Batch(ctx, batchID(id))
 }
 
@@ -125,11 +125,11 @@ type wanted struct {
 
 func (in *intakeTx) add(lines []Line) error {
 	var state BatchState
-	var entries, runs, rejected int64
+	var entries, runs, rejected, reader int64
 	var names string
 	var held bool
-	err := in.tx.QueryRowContext(in.ctx, `SELECT state, entries, runs, rejected, sources, held FROM batches WHERE id = $1`, in.batch).
-		Scan(&state, &entries, &runs, &rejected, &names, &held)
+	err := in.tx.QueryRowContext(in.ctx, `SELECT state, entries, runs, rejected, sources, held, reader FROM batches WHERE id = $1`, in.batch).
+		Scan(&state, &entries, &runs, &rejected, &names, &held, &reader)
 	if err == sql.ErrNoRows {
 		return ErrNotFound
 	}
@@ -145,8 +145,8 @@ func (in *intakeTx) add(lines []Line) error {
 	if held {
 		return fmt.Errorf("its list is complete (waiting to be confirmed): %w", ErrConflict)
 	}
-	if in.memory == nil {
-		return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+	if err := in.memory.current(reader); err != nil {
+		return err
 	}
 	sources, err := decodeList(names)
 	if err != nil {
@@ -332,6 +332,11 @@ func (s *Store) seal(ctx context.Context, id BatchID, heldOnly bool) (*Batch, er
 		if err := changed(ctx, tx, res, batch); err != nil {
 			return err
 		}
+		if memory != nil {
+			if err := wantReader(ctx, tx, batch, memory); err != nil {
+				return err
+			}
+		}
 		if heldOnly {
 			if err := s.wantHeld(ctx, tx, batch); err != nil {
 				return err
@@ -411,37 +416,104 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 	if err != nil {
 		return err
 	}
-	err = s.inLongTx(ctx, func(tx *sql.Tx) error { return s.emptyIntake(ctx, tx, batch) })
-	if err == nil {
-		s.intakes.begin(batch)
-	}
+	var reader int64
+	err = s.inLongTx(ctx, func(tx *sql.Tx) (err error) {
+		reader, err = s.emptyIntake(ctx, tx, batch)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("discard the intake of batch %s: %w", id, err)
+	}
+	s.intakes.begin(batch, reader)
+	return nil
+}
+
+// AbandonIntake gives up the list of a batch in [StateIntake] that cannot be
+// read to its end: what was read is removed, and the batch is cancelled with a
+// note. Where another process began to read the list anew, or ended the batch,
+// there is nothing to give up. Nobody is said to read the list any more, also
+// where the database does not answer.
+func (s *Store) AbandonIntake(ctx context.Context, id BatchID, note string) error {
+	batch, err := id.number()
+	if err != nil {
+		return err
+	}
+	memory := s.intakes.get(batch)
+	if memory != nil {
+		memory.mu.Lock()
+		defer memory.mu.Unlock()
+		defer s.intakes.dropThis(batch, memory)
+	}
+	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
+		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+			return err
+		}
+		if memory != nil {
+			if err := wantReader(ctx, tx, batch, memory); err != nil {
+				return err
+			}
+		}
+		_, err := s.emptyIntake(ctx, tx, batch)
+		return err
+	})
+	if err == nil {
+		err = s.CancelBatch(ctx, id, note)
+	}
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("give up the intake of batch %s: %w", id, err)
 	}
 	return nil
 }
 
-func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64) error {
-	if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
-		return err
+// current gives [ErrConflict] unless the reading is the one with a number.
+func (m *intakeMemory) current(reader int64) error {
+	switch {
+	case m == nil:
+		return fmt.Errorf("its intake was interrupted and must begin again: %w", ErrConflict)
+	case m.reader != reader:
+		return fmt.Errorf("another process has begun to read its list anew: %w", ErrConflict)
 	}
-	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false,
-		read_at = $2, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch, s.now())
+	return nil
+}
+
+// wantReader gives [ErrConflict] where a list is read by others now.
+func wantReader(ctx context.Context, tx *sql.Tx, batch int64, m *intakeMemory) error {
+	var reader int64
+	err := tx.QueryRowContext(ctx, `SELECT reader FROM batches WHERE id = $1`, batch).Scan(&reader)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
 	if err != nil {
 		return err
 	}
+	return m.current(reader)
+}
+
+// emptyIntake removes what was read, and returns the number of a new reading.
+func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64) (reader int64, err error) {
+	if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
+		return 0, err
+	}
+	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false,
+		reader = reader + 1, read_at = $2, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch, s.now())
+	if err != nil {
+		return 0, err
+	}
 	if err := changed(ctx, tx, res, batch); err != nil {
-		return err
+		return 0, err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE listing_sources SET position = '' WHERE batch = $1`, batch); err != nil {
-		return err
+		return 0, err
 	}
 	for _, table := range []string{"entries", "entry_words", "rejected", "runs", "run_keys", "listings"} {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE batch = $1`, batch); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return reader, tx.QueryRowContext(ctx, `SELECT reader FROM batches WHERE id = $1`, batch).Scan(&reader)
 }
 
 // changed says why an update of a batch in a certain state met no row.

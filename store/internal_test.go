@@ -434,9 +434,66 @@ func TestSignsOfLifeOfReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.intakes.drop(batch)
-		time.Sleep(readerSilent + readerBeat)
+		time.Sleep(readerSilent + ReaderBeat)
 		if silent, _, err := s.TendIntakes(t.Context()); len(silent) != 1 || err != nil {
 			t.Errorf("silent %v, %v", silent, err)
 		}
 	})
+}
+
+// A list that another process ended or began anew is not said to be read, and
+// neither is one that this process gave up while the database was away.
+func TestNoSignsOfLifeForOthers(t *testing.T) {
+	s := openTest(t, Options{})
+	ctx := t.Context()
+	var ids []int64
+	for range 3 {
+		b, err := s.CreateBatch(ctx, NewBatch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := b.ID.number()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	for _, q := range []string{`UPDATE batches SET state = 'cancelled' WHERE id = $1`, `UPDATE batches SET reader = reader + 1 WHERE id = $1`} {
+		if _, err := s.write.ExecContext(ctx, q, ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		ids = ids[1:]
+	}
+	if err := s.beatIntakes(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if left := s.intakes.all(); len(left) != 1 || left[ids[0]] == nil {
+		t.Errorf("%d lists are said to be read", len(left))
+	}
+	away, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.AbandonIntake(away, batchID(ids[0]), ""); err == nil {
+		t.Error("given up without a database")
+	}
+	if left := s.intakes.all(); len(left) != 0 {
+		t.Errorf("%d lists are said to be read", len(left))
+	}
+}
+
+// A program that does not know signs of life writes none; its lists are not
+// given up within the minute.
+func TestListsOfOlderPrograms(t *testing.T) {
+	s := openTest(t, Options{})
+	ctx := t.Context()
+	if _, err := s.CreateBatch(ctx, NewBatch{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.write.ExecContext(ctx, `UPDATE batches SET read_at = 0`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if silent, cancelled, err := s.TendIntakes(ctx); err != nil || len(silent)+len(cancelled) > 0 {
+			t.Errorf("%v, %v, %v", silent, cancelled, err)
+		}
+	}
 }

@@ -135,7 +135,7 @@ func (s *Store) ResumeListing(ctx context.Context, id BatchID) (json.RawMessage,
 		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `UPDATE batches SET note = note WHERE id = $1 AND state = 'intake'`, batch)
+		res, err := tx.ExecContext(ctx, `UPDATE batches SET reader = reader + 1, read_at = $2, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch, s.now())
 		if err != nil {
 			return err
 		}
@@ -149,8 +149,10 @@ func (s *Store) ResumeListing(ctx context.Context, id BatchID) (json.RawMessage,
 		if err != nil {
 			return err
 		}
-		memory, err = s.remember(ctx, tx, conn, batch)
-		return err
+		if memory, err = s.remember(ctx, tx, conn, batch); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT reader FROM batches WHERE id = $1`, batch).Scan(&memory.reader)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("go on with the intake of batch %s: %w", id, err)

@@ -22,6 +22,8 @@ type intakes struct {
 // It has a fixed size however long the list is.
 type intakeMemory struct {
 	mu sync.Mutex
+	// reader is the number of this reading among those of the batch.
+	reader int64
 	// hosts estimates how many runs each host has so far.
 	hosts *sketch
 	// keys are runs that are not in run_keys yet. Written one chunk at a time
@@ -32,8 +34,13 @@ type intakeMemory struct {
 	flushed bool
 }
 
-// begin gives the memory of a batch that has just been created or emptied.
-func (i *intakes) begin(batch int64) { i.put(batch, newIntakeMemory()) }
+// begin gives the memory of a batch that has just been created or emptied, for a
+// reading with a number.
+func (i *intakes) begin(batch, reader int64) {
+	m := newIntakeMemory()
+	m.reader = reader
+	i.put(batch, m)
+}
 
 func newIntakeMemory() *intakeMemory {
 	return &intakeMemory{hosts: newSketch(), keys: map[[16]byte]int64{}}
@@ -60,11 +67,20 @@ func (i *intakes) drop(batch int64) {
 	delete(i.of, batch)
 }
 
-// all are the batches whose lists are read, in their order.
-func (i *intakes) all() []int64 {
+// dropThis is drop for a reading that others may have begun anew meanwhile.
+func (i *intakes) dropThis(batch int64, m *intakeMemory) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return slices.Sorted(maps.Keys(i.of))
+	if i.of[batch] == m {
+		delete(i.of, batch)
+	}
+}
+
+// all are the batches whose lists are read.
+func (i *intakes) all() map[int64]*intakeMemory {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return maps.Clone(i.of)
 }
 
 // flush writes the keys in their order, each page of the index once.

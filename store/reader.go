@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// readerBeat is how often a process that reads lists says that it lives.
-	readerBeat = 20 * time.Second
+	// ReaderBeat is how often a process that reads lists says that it lives.
+	ReaderBeat = 20 * time.Second
 	// readerSilent is how long after its last sign of life nobody is known to
 	// read a list any more: longer than a database may be frozen or restarted.
 	readerSilent = 5 * time.Minute
@@ -30,7 +30,7 @@ const sqlReadOn = `CASE WHEN note = '` + noteSilent + `' THEN '' ELSE note END`
 
 // startReaders says of the lists that this process reads that somebody does.
 func (s *Store) startReaders() {
-	s.readers = regularly(readerBeat, func(ctx context.Context) {
+	s.readers = regularly(ReaderBeat, func(ctx context.Context) {
 		if err := s.beatIntakes(ctx); err != nil && ctx.Err() == nil {
 			s.o.Log.LogAttrs(ctx, slog.LevelDebug, "no sign of life of who reads a list", slog.Any("err", err))
 		}
@@ -44,13 +44,40 @@ func (s *Store) beatIntakes(ctx context.Context) error {
 		return nil
 	}
 	return s.inTx(ctx, func(tx *sql.Tx) error {
-		for _, batch := range batches {
-			if _, err := tx.ExecContext(ctx, `UPDATE batches SET read_at = $1, note = `+sqlReadOn+` WHERE id = $2 AND state = 'intake' AND NOT held`, s.now(), batch); err != nil {
+		for batch, memory := range batches {
+			res, err := tx.ExecContext(ctx, `UPDATE batches SET read_at = $1, note = `+sqlReadOn+` WHERE id = $2 AND state = 'intake' AND NOT held AND reader = $3`,
+				s.now(), batch, memory.reader)
+			if err != nil {
 				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			if n == 0 { // others ended the batch, or read its list anew
+				s.intakes.dropThis(batch, memory)
 			}
 		}
 		return nil
 	})
+}
+
+// ReaderSeen is when whoever reads the list of a batch in [StateIntake] last gave
+// a sign of life, which comes each [ReaderBeat]. The error is [ErrNotFound].
+func (s *Store) ReaderSeen(ctx context.Context, id BatchID) (time.Time, error) {
+	batch, err := id.number()
+	if err != nil {
+		return time.Time{}, err
+	}
+	var seen int64
+	err = s.read.QueryRowContext(ctx, `SELECT read_at FROM batches WHERE id = $1`, batch).Scan(&seen)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look whether somebody reads the list of batch %s: %w", id, explain(err))
+	}
+	return instant(seen), nil
 }
 
 // TendIntakes looks after batches in [StateIntake] whose list was not read to
@@ -65,8 +92,10 @@ func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, e
 		id, readAt int64
 		noted      bool
 	}
-	rows, err := collect(ctx, s.read, `SELECT id, read_at, note = $2 FROM batches
-		WHERE state = 'intake' AND NOT held AND read_at < $1 AND (note <> $2 OR read_at < $3) ORDER BY id`,
+	// A program that does not know signs of life gives none.
+	rows, err := collect(ctx, s.read, `SELECT id, seen, note = $2 FROM
+		(SELECT id, note, CASE WHEN read_at > created_at THEN read_at ELSE created_at END AS seen FROM batches WHERE state = 'intake' AND NOT held) b
+		WHERE seen < $1 AND (note <> $2 OR seen < $3) ORDER BY id`,
 		[]any{silentSince, noteSilent, goneSince}, func(r *sql.Rows, v *row) error { return r.Scan(&v.id, &v.readAt, &v.noted) })
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for lists that nobody reads: %w", err)
@@ -81,7 +110,7 @@ func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, e
 				return err
 			}
 			// Whoever reads it may have come back, or another process was here.
-			res, err := tx.ExecContext(ctx, `UPDATE batches SET note = $1 WHERE id = $2 AND state = 'intake' AND NOT held AND read_at = $3 AND (note = $1) = $4`,
+			res, err := tx.ExecContext(ctx, `UPDATE batches SET note = $1 WHERE id = $2 AND state = 'intake' AND NOT held AND read_at <= $3 AND (note = $1) = $4`,
 				noteSilent, r.id, r.readAt, r.noted)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -74,5 +75,59 @@ func testListsThatNobodyReads(t *testing.T, open opener) {
 	tend(nil, []store.BatchID{late})
 	if b := must[*store.Batch](t)(s.Batch(ctx, held)); b.State != store.StateIntake {
 		t.Errorf("a list that waits to be confirmed is %s", b.State)
+	}
+}
+
+// Where a second process begins to read a list anew the first one adds nothing
+// more, and ends nothing.
+func testTwoReaders(t *testing.T, open opener) {
+	first := open(t, store.Options{})
+	second := open(t, store.Options{Access: store.Shared})
+	ctx := t.Context()
+	line := func(hosts ...string) (lines []store.Line) {
+		for _, h := range hosts {
+			lines = append(lines, store.Line{Target: "https://" + h + ".example/agentic.json"})
+		}
+		return lines
+	}
+	for _, again := range []string{"anew", "from a listing"} {
+		b := newBatch(t, first, "l")
+		if again == "anew" {
+			must[store.Added](t)(first.AddLines(ctx, b, line("one", "two")))
+			if err := second.DiscardIntake(ctx, b); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			if err := first.BeginListing(ctx, b, "https://directory.example/", ""); err != nil {
+				t.Fatal(err)
+			}
+			must[json.RawMessage](t)(second.ResumeListing(ctx, b))
+		}
+		must[store.Added](t)(second.AddLines(ctx, b, line("three", "four")))
+		_, err := first.AddLines(ctx, b, line("one"))
+		if wantErr(t, err, store.ErrConflict); !strings.Contains(err.Error(), "another process has begun to read its list anew") {
+			t.Error(err)
+		}
+		_, err = first.SealBatch(ctx, b)
+		wantErr(t, err, store.ErrConflict)
+		wantErr(t, first.HoldIntake(ctx, b), store.ErrConflict)
+		if err := first.AbandonIntake(ctx, b, "cut short"); err != nil {
+			t.Fatal(err)
+		}
+		must[store.Added](t)(second.AddLines(ctx, b, line("four", "five")))
+		if got := must[*store.Batch](t)(second.SealBatch(ctx, b)); got.State != store.StateQueued || got.Entries != 4 || got.Runs != 3 {
+			t.Errorf("%s: %+v", again, got)
+		}
+	}
+	// Whoever reads a list alone gives it up whole.
+	b := newBatch(t, first, "l")
+	must[store.Added](t)(first.AddLines(ctx, b, line("one")))
+	for range 2 {
+		if err := first.AbandonIntake(ctx, b, "cut short"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := must[*store.Batch](t)(first.Batch(ctx, b)); got.State != store.StateCancelled || got.Note != "cut short" || got.Entries != 0 {
+		t.Errorf("%+v", got)
 	}
 }

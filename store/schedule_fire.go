@@ -77,7 +77,7 @@ func (s *Store) Fire(ctx context.Context, f *Firing) (*Batch, error) {
 		return nil, fmt.Errorf("fire schedule %s: %w", v.ID, err)
 	}
 	f.fence = v.fence + 1
-	s.intakes.begin(f.batch)
+	s.intakes.begin(f.batch, 0)
 	if v.Filling && v.LastBatch != "" {
 		// Whoever was at it finds its batch gone.
 		if err := s.RemoveIntake(ctx, v.LastBatch); err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrConflict) {

@@ -70,6 +70,7 @@ func Exercise(t *testing.T, fresh func(t *testing.T) opener) {
 		{"HeldDraft", testHeldDraft},
 		{"DraftWhileItIsRead", testDraftWhileItIsRead},
 		{"ListsThatNobodyReads", testListsThatNobodyReads},
+		{"TwoReadersOfOneList", testTwoReaders},
 		{"Listing", testListing},
 		{"ListingConflicts", testListingConflicts},
 		{"ListingChanges", testListingChanges},

@@ -331,6 +331,20 @@ func (r *runner) nothingToAudit(ctx context.Context, st *store.Store, b *store.B
 	return usagef("the list has no site to audit: all its %d lines were rejected, the first because of this: %s (%s shows all)", b.Rejected, clean(first[0].Reason), r.cfg.hint("results", string(b.ID), "--rejected"))
 }
 
+// takeOver makes sure that nobody else reads the list of a batch.
+func (r *runner) takeOver(ctx context.Context, st *store.Store, b *store.Batch) error {
+	if st.Sole() {
+		return nil
+	}
+	err := producer.TakeOver(ctx, st, b.ID, func(d time.Duration) {
+		r.note("waiting %s to be sure that nobody reads the list of batch %s any more", duration(d), b.ID)
+	})
+	if errors.Is(err, producer.ErrRead) {
+		return usagef("another process is reading the list of batch %s: there is nothing to go on with; the batch is audited when its list is complete", b.ID)
+	}
+	return err
+}
+
 // resumed finds the batch to go on with.
 func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, error) {
 	var b *store.Batch
@@ -350,6 +364,9 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 			return nil, undone(err)
 		}
 		r.list = options.List
+		if err := r.takeOver(ctx, st, b); err != nil {
+			return nil, err
+		}
 		if r.list.From != "" {
 			started := time.Now()
 			if err := r.listing(ctx, st, b, true); err != nil {

@@ -55,7 +55,7 @@ type Store interface {
 	CreateBatch(ctx context.Context, b store.NewBatch) (*store.Batch, error)
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
 	SealBatch(ctx context.Context, id store.BatchID) (*store.Batch, error)
-	DiscardIntake(ctx context.Context, id store.BatchID) error
+	AbandonIntake(ctx context.Context, id store.BatchID, note string) error
 	CancelBatch(ctx context.Context, id store.BatchID, note string) error
 
 	Batch(ctx context.Context, id store.BatchID) (*store.Batch, error)

@@ -19,8 +19,7 @@ type Intaker interface {
 
 // Dropper is what it takes to give a batch up.
 type Dropper interface {
-	DiscardIntake(ctx context.Context, id store.BatchID) error
-	CancelBatch(ctx context.Context, id store.BatchID, note string) error
+	AbandonIntake(ctx context.Context, id store.BatchID, note string) error
 }
 
 // Counts say how far an intake is, and what became of the lines.
@@ -86,12 +85,10 @@ func Fill(ctx context.Context, st Intaker, id store.BatchID, inputs []Input, rea
 }
 
 // Drop gives up a batch whose list is not to be audited: what was read of it is
-// removed, the batch stays as cancelled with a note that says why.
+// removed, the batch stays as cancelled with a note that says why. Another
+// process that has begun to read the list anew goes on.
 func Drop(ctx context.Context, st Dropper, id store.BatchID, note string) error {
-	if err := st.DiscardIntake(ctx, id); err != nil {
-		return err
-	}
-	return st.CancelBatch(ctx, id, note)
+	return st.AbandonIntake(ctx, id, note)
 }
 
 // intaker reads lists into chunks.
