@@ -42,20 +42,6 @@ func (c fileClock) set(t *testing.T, ahead time.Duration) {
 	}
 }
 
-// clockSites is the length of the list in TestClockJumpsForAllProcesses;
-// AGENTAUDIT_FAULT_SITES makes it longer.
-func clockSites(t *testing.T) int {
-	v := os.Getenv("AGENTAUDIT_FAULT_SITES")
-	if v == "" {
-		return 200
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 100 {
-		t.Fatalf("AGENTAUDIT_FAULT_SITES=%s: use a number from 100 on", v)
-	}
-	return n
-}
-
 // The clock that four worker processes go by jumps by hours, forth and back,
 // while they work on a list with real Redis and PostgreSQL: every lease is over
 // at once, or holds for hours, and still every site gets its one result.
@@ -65,7 +51,7 @@ func TestClockJumpsForAllProcesses(t *testing.T) {
 	clock := fileClock(filepath.Join(t.TempDir(), "clock"))
 	clock.set(t, 0)
 	st := storetest.Open(t, place, store.Options{Now: clock.Now})
-	sites := clockSites(t)
+	sites := storetest.FaultSites(t)
 	batch := sizeBatch(t, st, sites)
 	_, stop := startFleet(t, 4, sizeWorker{Store: place, Redis: redis.URL, Concurrency: 6, Clock: string(clock)})
 	jumps := []time.Duration{time.Hour, -time.Hour, 2 * time.Hour}

@@ -3,6 +3,8 @@ package storetest
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -112,4 +114,19 @@ func Result(target string, o report.Outcome, r report.Reason, at time.Time) *rep
 		Evidence:  []report.Evidence{{URL: target, Address: "203.0.113.1:443", Status: 200, Bytes: 10, StartedAt: at.Add(-5 * time.Millisecond), DurationMs: 5}},
 		StartedAt: at.Add(-50 * time.Millisecond), FinishedAt: at,
 	}
+}
+
+// FaultSites is the length of the lists that are worked on while things break;
+// AGENTAUDIT_FAULT_SITES changes it (5000 is the long form).
+func FaultSites(t testing.TB) int {
+	t.Helper()
+	v := os.Getenv("AGENTAUDIT_FAULT_SITES")
+	if v == "" {
+		return 200
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 100 {
+		t.Fatalf("AGENTAUDIT_FAULT_SITES=%s: use a number from 100 on", v)
+	}
+	return n
 }

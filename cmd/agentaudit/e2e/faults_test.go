@@ -21,20 +21,6 @@ import (
 	"agentaudit/store/storetest"
 )
 
-// faultSites is the length of the list in TestFaults; AGENTAUDIT_FAULT_SITES
-// changes it (5000 is the long form), and with it how often things break.
-func faultSites(t *testing.T) int {
-	v := os.Getenv("AGENTAUDIT_FAULT_SITES")
-	if v == "" {
-		return 200
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 100 {
-		t.Fatalf("AGENTAUDIT_FAULT_SITES=%s: use a number from 100 on", v)
-	}
-	return n
-}
-
 const (
 	fleetSize = 4
 	// fleetLease is short, so that what the dead held is not waited for.
@@ -64,7 +50,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			inside(t)
-			fleet := newFleet(t, f.redis(t), newOrdeal(t, faultSites(t), 100*time.Millisecond))
+			fleet := newFleet(t, f.redis(t), newOrdeal(t, storetest.FaultSites(t), 100*time.Millisecond))
 			fleet.onPostgres()
 			fleet.enqueue()
 			fleet.sail()
@@ -328,7 +314,7 @@ func freezePostgres(f *fleet, n int) bool {
 // them, and go on when there is room again.
 func TestFullDisk(t *testing.T) {
 	inside(t)
-	f := newFleet(t, queuetest.Redis(t), newOrdeal(t, faultSites(t), 100*time.Millisecond))
+	f := newFleet(t, queuetest.Redis(t), newOrdeal(t, storetest.FaultSites(t), 100*time.Millisecond))
 	if err := syscall.Mount("none", f.data, "tmpfs", 0, "size=64m"); err != nil {
 		queuetest.Require(t, "netns", "mounting a small disk: "+err.Error())
 	}
