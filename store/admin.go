@@ -82,10 +82,10 @@ func (s *Store) status(ctx context.Context) (*Status, error) {
 
 // Migrate makes or updates the tables of the store in a directory or database,
 // and returns the steps that it took: those that were missing and that no other
-// process took meanwhile. Every process that opens a store as
-// its owner does the same; this is for whoever wants it done before. The error
-// is a [*LockedError] for a directory in use, or [ErrSchema] for a database that
-// this program is too old for.
+// process took meanwhile. Every process that opens a store as its owner does the
+// same; this is for whoever wants it done before. The error is a [*LockedError]
+// for a directory in use, or [ErrSchema] for a database that this program is too
+// old for.
 func Migrate(ctx context.Context, source string, o Options) ([]string, error) {
 	o.Access = Own
 	s, err := Open(ctx, source, o)

@@ -108,7 +108,7 @@ func (s *Store) RemoveIntake(ctx context.Context, id BatchID) error {
 	// In one transaction: lines that came between two would be all that is left
 	// of the list.
 	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.emptyIntake(ctx, tx, batch); err != nil {
+		if _, err := s.emptyIntake(ctx, tx, batch, nil); err != nil {
 			return err
 		}
 		for _, q := range []string{`DELETE FROM batches WHERE id = $1`, `DELETE FROM listing_sources WHERE batch = $1`, `DELETE FROM webhooks WHERE batch = $1`} {

@@ -418,7 +418,7 @@ func (s *Store) DiscardIntake(ctx context.Context, id BatchID) error {
 	}
 	var reader int64
 	err = s.inLongTx(ctx, func(tx *sql.Tx) (err error) {
-		reader, err = s.emptyIntake(ctx, tx, batch)
+		reader, err = s.emptyIntake(ctx, tx, batch, nil)
 		return err
 	})
 	if err != nil {
@@ -445,15 +445,7 @@ func (s *Store) AbandonIntake(ctx context.Context, id BatchID, note string) erro
 		defer s.intakes.dropThis(batch, memory)
 	}
 	err = s.inLongTx(ctx, func(tx *sql.Tx) error {
-		if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
-			return err
-		}
-		if memory != nil {
-			if err := wantReader(ctx, tx, batch, memory); err != nil {
-				return err
-			}
-		}
-		_, err := s.emptyIntake(ctx, tx, batch)
+		_, err := s.emptyIntake(ctx, tx, batch, memory)
 		return err
 	})
 	if err == nil {
@@ -492,10 +484,16 @@ func wantReader(ctx context.Context, tx *sql.Tx, batch int64, m *intakeMemory) e
 	return m.current(reader)
 }
 
-// emptyIntake removes what was read, and returns the number of a new reading.
-func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64) (reader int64, err error) {
+// emptyIntake removes what was read, and returns the number of a new reading. The
+// error is [ErrConflict] unless the reading is own, where that is not nil.
+func (s *Store) emptyIntake(ctx context.Context, tx *sql.Tx, batch int64, own *intakeMemory) (reader int64, err error) {
 	if err := s.d.lockToSteer(ctx, tx, batch); err != nil {
 		return 0, err
+	}
+	if own != nil {
+		if err := wantReader(ctx, tx, batch, own); err != nil {
+			return 0, err
+		}
 	}
 	res, err := tx.ExecContext(ctx, `UPDATE batches SET entries = 0, duplicates = 0, rejected = 0, runs = 0, open_runs = 0, held = false,
 		reader = reader + 1, read_at = $2, note = `+sqlReadOn+` WHERE id = $1 AND state = 'intake'`, batch, s.now())

@@ -28,6 +28,10 @@ const (
 // sqlReadOn is the note of a batch whose list is read on.
 const sqlReadOn = `CASE WHEN note = '` + noteSilent + `' THEN '' ELSE note END`
 
+// sqlSeen is when somebody read the list last, as far as is known: a program that
+// does not know signs of life gives none.
+const sqlSeen = `CASE WHEN read_at > created_at THEN read_at ELSE created_at END`
+
 // startReaders says of the lists that this process reads that somebody does.
 func (s *Store) startReaders() {
 	s.readers = regularly(ReaderBeat, func(ctx context.Context) {
@@ -70,7 +74,7 @@ func (s *Store) ReaderSeen(ctx context.Context, id BatchID) (time.Time, error) {
 		return time.Time{}, err
 	}
 	var seen int64
-	err = s.read.QueryRowContext(ctx, `SELECT read_at FROM batches WHERE id = $1`, batch).Scan(&seen)
+	err = s.read.QueryRowContext(ctx, `SELECT `+sqlSeen+` FROM batches WHERE id = $1`, batch).Scan(&seen)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -83,8 +87,7 @@ func (s *Store) ReaderSeen(ctx context.Context, id BatchID) (time.Time, error) {
 // TendIntakes looks after batches in [StateIntake] whose list was not read to
 // its end and whose reader has given no sign of life for some minutes: their
 // note says so and, when it has said so for a while and a day is over, they are
-// cancelled. It returns the batches
-// that were noted or cancelled by this call.
+// cancelled. It returns the batches that were noted or cancelled by this call.
 func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, err error) {
 	now := s.now()
 	silentSince, goneSince := now-readerSilent.Milliseconds(), now-readerGone.Milliseconds()
@@ -92,9 +95,8 @@ func (s *Store) TendIntakes(ctx context.Context) (silent, cancelled []BatchID, e
 		id, readAt int64
 		noted      bool
 	}
-	// A program that does not know signs of life gives none.
 	rows, err := collect(ctx, s.read, `SELECT id, seen, note = $2 FROM
-		(SELECT id, note, CASE WHEN read_at > created_at THEN read_at ELSE created_at END AS seen FROM batches WHERE state = 'intake' AND NOT held) b
+		(SELECT id, note, `+sqlSeen+` AS seen FROM batches WHERE state = 'intake' AND NOT held) b
 		WHERE seen < $1 AND (note <> $2 OR seen < $3) ORDER BY id`,
 		[]any{silentSince, noteSilent, goneSince}, func(r *sql.Rows, v *row) error { return r.Scan(&v.id, &v.readAt, &v.noted) })
 	if err != nil {

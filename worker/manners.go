@@ -157,8 +157,7 @@ type visitor struct {
 
 // settle reports whether the audit has come to its end: it was not turned
 // away, or by a host of others and too often to begin anew (tired), and what it
-// did not read is not for our own trouble. From then
-// on nothing turns it away.
+// did not read is not for our own trouble. From then on nothing turns it away.
 func (v *visitor) settle(tired bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -79,7 +79,7 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 	}
 	bad, wrong := errors.AsType[*listing.ShapeError](err)
 	if wrong || counts.Lines == 0 && ctx.Err() == nil {
-		if dropErr := producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its listing could not be read"); dropErr != nil {
+		if dropErr := st.AbandonIntake(context.WithoutCancel(ctx), b.ID, "its listing could not be read"); dropErr != nil {
 			return undone(errors.Join(err, dropErr))
 		}
 		if wrong {
@@ -88,7 +88,7 @@ func (r *runner) listing(ctx context.Context, st *store.Store, b *store.Batch, r
 		return undone(err)
 	}
 	if r.drops {
-		return errors.Join(undone(err), producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its listing could not be read to its end"))
+		return errors.Join(undone(err), st.AbandonIntake(context.WithoutCancel(ctx), b.ID, "its listing could not be read to its end"))
 	}
 	r.note("%s were taken; %s goes on, %s drops them", plural(counts.Lines, "listing", "listings"), r.cfg.hint("run", "--resume", string(b.ID)), r.cfg.hint("cancel", string(b.ID)))
 	if ctx.Err() != nil {

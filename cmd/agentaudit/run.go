@@ -286,7 +286,7 @@ func (r *runner) intake(ctx context.Context, st *store.Store, b *store.Batch) (*
 			r.note("the list was not read to its end; %s reads it again", r.cfg.hint("run", "--resume", string(b.ID)))
 			return nil, err
 		}
-		if dropErr := producer.Drop(context.WithoutCancel(ctx), st, b.ID, "its list could not be read"); dropErr != nil {
+		if dropErr := st.AbandonIntake(context.WithoutCancel(ctx), b.ID, "its list could not be read"); dropErr != nil {
 			return nil, undone(errors.Join(err, dropErr))
 		}
 		if bad, ok := errors.AsType[*producer.ListError](err); ok {
@@ -364,6 +364,9 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 			return nil, undone(err)
 		}
 		r.list = options.List
+		if r.list.From == "" && !r.list.Rereadable() {
+			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with %s and run the list anew", b.ID, r.cfg.hint("cancel", string(b.ID)))
+		}
 		if err := r.takeOver(ctx, st, b); err != nil {
 			return nil, err
 		}
@@ -373,9 +376,6 @@ func (r *runner) resumed(ctx context.Context, st *store.Store) (*store.Batch, er
 				return nil, err
 			}
 			return r.seal(ctx, st, b, started)
-		}
-		if !r.list.Rereadable() {
-			return nil, usagef("batch %s was stopped while its list came in as a stream, which cannot be read again; drop it with %s and run the list anew", b.ID, r.cfg.hint("cancel", string(b.ID)))
 		}
 		if err := st.DiscardIntake(ctx, b.ID); err != nil {
 			return nil, undone(err)

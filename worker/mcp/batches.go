@@ -81,7 +81,7 @@ func (t *tools) submit(ctx context.Context, in submitInput) (*submitOutput, erro
 		b, err = st.SealBatch(ctx, id)
 	}
 	if err != nil {
-		dropErr := producer.Drop(context.WithoutCancel(ctx), st, id, "its list could not be read")
+		dropErr := st.AbandonIntake(context.WithoutCancel(ctx), id, "its list could not be read")
 		if bad, ok := errors.AsType[*producer.ListError](err); ok && dropErr == nil {
 			return nil, fmt.Errorf("nothing was submitted: %w", bad)
 		}

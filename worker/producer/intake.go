@@ -17,11 +17,6 @@ type Intaker interface {
 	AddLines(ctx context.Context, id store.BatchID, lines []store.Line) (store.Added, error)
 }
 
-// Dropper is what it takes to give a batch up.
-type Dropper interface {
-	AbandonIntake(ctx context.Context, id store.BatchID, note string) error
-}
-
 // Counts say how far an intake is, and what became of the lines.
 type Counts struct {
 	Lines int64
@@ -82,13 +77,6 @@ func Fill(ctx context.Context, st Intaker, id store.BatchID, inputs []Input, rea
 	})
 	err := g.Wait()
 	return c, err
-}
-
-// Drop gives up a batch whose list is not to be audited: what was read of it is
-// removed, the batch stays as cancelled with a note that says why. Another
-// process that has begun to read the list anew goes on.
-func Drop(ctx context.Context, st Dropper, id store.BatchID, note string) error {
-	return st.AbandonIntake(ctx, id, note)
 }
 
 // intaker reads lists into chunks.

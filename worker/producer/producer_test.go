@@ -137,7 +137,7 @@ func TestADroppedBatchIsEmptyAndSaysWhy(t *testing.T) {
 	if _, err := producer.Fill(t.Context(), st, id, []producer.Input{producer.Reader("list", strings.NewReader("a.example\nb b\n"))}, sitelist.Options{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := producer.Drop(t.Context(), st, id, "not wanted"); err != nil {
+	if err := st.AbandonIntake(t.Context(), id, "not wanted"); err != nil {
 		t.Fatal(err)
 	}
 	b, err := st.Batch(t.Context(), id)

@@ -21,7 +21,7 @@ import (
 // package store.
 type Store interface {
 	producer.Intaker
-	producer.Dropper
+	AbandonIntake(ctx context.Context, id store.BatchID, note string) error
 	producer.Lister
 	listing.Store
 	DueSchedules(ctx context.Context) ([]store.Schedule, error)
@@ -206,7 +206,7 @@ func (s *Scheduler) fill(ctx context.Context, f *store.Firing, b *store.Batch, l
 		if isList {
 			trouble = store.PlainText(bad.Error())
 		}
-		undone := errors.Join(producer.Drop(end, s.c.Store, b.ID, trouble), s.c.Store.EndFiring(end, f, trouble))
+		undone := errors.Join(s.c.Store.AbandonIntake(end, b.ID, trouble), s.c.Store.EndFiring(end, f, trouble))
 		log.ErrorContext(ctx, "the list of a schedule cannot be read; it is tried again when it next fires", "err", store.PlainText(err.Error()))
 		return undone
 	}
