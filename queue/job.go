@@ -1,13 +1,12 @@
 package queue
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -89,17 +88,18 @@ func decodeJob(b []byte) (Job, error) {
 
 func (t Task) id() string { return t.Run + "." + strconv.FormatInt(t.Token, 10) }
 
-// idOf is the id of the job for some tasks: only the same ones have the same.
+// idOf is the id of the job for some tasks: theirs, so that only the same ones
+// have the same, and [Conn.Holding] can tell them without the payload.
 func idOf(tasks []Task) string {
-	if len(tasks) == 1 {
-		return tasks[0].id()
+	ids := make([]string, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.id()
 	}
-	h := sha256.New()
-	for _, t := range tasks {
-		fmt.Fprintln(h, t.id())
-	}
-	return "group-" + hex.EncodeToString(h.Sum(nil)[:16])
+	return strings.Join(ids, idSeparator)
 }
+
+// idSeparator stands in no run's id.
+const idSeparator = "+"
 
 // Permanent says that a job failed and must not be tried again.
 func Permanent(err error) error { return &verdict{err: err, permanent: true} }

@@ -429,6 +429,25 @@ func testStats(t *testing.T, b backend) {
 	if got := depth(t, b.conn, Bulk); got != want || got != (Depth{1, 1, 1, 1}) {
 		t.Fatalf("we say %+v, asynq says %+v", got, want)
 	}
+	group := []Task{{"g-1", Bulk, 3}, {"g-2", Bulk, 0}, {"g-3", Bulk, 0}, {"g-4", Bulk, 0}}
+	if _, err := c.EnqueueGroups(t.Context(), group); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Enqueue(t.Context(), Task{Run: "small", Class: Small}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := b.conn.Holding(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []string{"retry", "active", "pending", "g-2", "g-4", "small"} {
+		if !h.Has(run, 0) {
+			t.Errorf("the queue does not hold %s", run)
+		}
+	}
+	if !h.Has("g-1", 3) || h.Has("g-1", 0) || h.Has("pending", 1) || h.Has("other", 0) {
+		t.Error("the queue holds what was never put there, or not what was")
+	}
 	close(goOn)
 	s.Shutdown()
 }

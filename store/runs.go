@@ -149,26 +149,39 @@ func deal(hands [][]Due) []Due {
 	}
 }
 
+type dueKey struct {
+	batch, n int64
+	Due
+}
+
+// keysOf gives the keys of runs in the one order in which rows are locked.
+func keysOf(runs []Due) ([]dueKey, error) {
+	keys := make([]dueKey, len(runs))
+	for i, d := range runs {
+		batch, n, err := d.Run.numbers()
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = dueKey{batch, n, d}
+	}
+	slices.SortFunc(keys, func(a, b dueKey) int { return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.n, b.n)) })
+	return keys, nil
+}
+
 // Unqueue puts runs back that [Store.TakeDue] gave and the queue did not take.
 // Runs that were claimed meanwhile are left alone.
 func (s *Store) Unqueue(ctx context.Context, runs []Due) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	type key struct{ batch, n, token int64 }
-	keys := make([]key, len(runs))
-	for i, d := range runs {
-		batch, n, err := d.Run.numbers()
-		if err != nil {
-			return fmt.Errorf("put runs back: %w", err)
-		}
-		keys[i] = key{batch, n, d.Token}
+	keys, err := keysOf(runs)
+	if err != nil {
+		return fmt.Errorf("put runs back: %w", err)
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.n, b.n)) })
-	err := s.inPipe(ctx, func(p *pipe) error {
+	err = s.inPipe(ctx, func(p *pipe) error {
 		for _, k := range keys {
 			if err := p.send(`UPDATE runs SET state = 'queued', enqueued_at = 0
-				WHERE batch = $1 AND n = $2 AND token = $3 AND state = 'enqueued'`, nil, k.batch, k.n, k.token); err != nil {
+				WHERE batch = $1 AND n = $2 AND token = $3 AND state = 'enqueued'`, nil, k.batch, k.n, k.Token); err != nil {
 				return err
 			}
 		}
@@ -180,40 +193,56 @@ func (s *Store) Unqueue(ctx context.Context, runs []Due) error {
 	return nil
 }
 
-// Forgotten lists runs of a class that were handed to the queue before a time
-// and not claimed since, longest first, and marks them as handed over now. To
-// enqueue them once more is harmless: the task has the same id.
-func (s *Store) Forgotten(ctx context.Context, class Class, before time.Time, limit int) ([]Due, error) {
-	var due []Due
-	err := s.inPipe(ctx, func(p *pipe) error {
-		type row struct {
-			batch, n int64
-			Due
-		}
-		rows, err := collect(ctx, p.tx, `SELECT r.batch, r.n, r.token, r.host FROM batches b CROSS JOIN runs r
-			WHERE b.state IN ('queued', 'running') AND b.class = $1
-			AND r.batch = b.id AND r.state = 'enqueued' AND r.enqueued_at <= $2 ORDER BY r.enqueued_at, r.batch, r.n LIMIT $3`+s.d.skipLocked,
-			[]any{string(class), before.UnixMilli(), limit}, func(r *sql.Rows, v *row) error {
-				err := r.Scan(&v.batch, &v.n, &v.Token, &v.Host)
-				v.Run = runID(v.batch, v.n)
-				return err
-			})
-		if err != nil {
+// Unclaimed lists runs of a class that were handed to the queue at a time or
+// before it and not claimed since, longest first. They are no more than the
+// queue is deep.
+func (s *Store) Unclaimed(ctx context.Context, class Class, before time.Time) ([]Due, error) {
+	due, err := collect(ctx, s.read, `SELECT r.batch, r.n, r.token, r.host FROM batches b CROSS JOIN runs r
+		WHERE b.state IN ('queued', 'running') AND b.class = $1
+		AND r.batch = b.id AND r.state = 'enqueued' AND r.enqueued_at <= $2 ORDER BY r.enqueued_at, r.batch, r.n`,
+		[]any{string(class), before.UnixMilli()}, func(r *sql.Rows, d *Due) error {
+			var batch, n int64
+			err := r.Scan(&batch, &n, &d.Token, &d.Host)
+			d.Run = runID(batch, n)
 			return err
-		}
-		due = make([]Due, len(rows))
-		for i, r := range rows {
-			due[i] = r.Due
-			if err := p.send(`UPDATE runs SET enqueued_at = $1 WHERE batch = $2 AND n = $3`, nil, s.now(), r.batch, r.n); err != nil {
+		})
+	if err != nil {
+		return nil, fmt.Errorf("list runs that nobody claimed: %w", err)
+	}
+	return due, nil
+}
+
+// HandOverAgain marks runs of [Store.Unclaimed] as handed to the queue now, and
+// returns those which were still unclaimed, and were last handed over at the time
+// before or earlier: the caller alone enqueues them again.
+func (s *Store) HandOverAgain(ctx context.Context, runs []Due, before time.Time) ([]Due, error) {
+	failed := func(err error) error { return fmt.Errorf("hand runs over again: %w", err) }
+	keys, err := keysOf(runs)
+	if err != nil {
+		return nil, failed(err)
+	}
+	var again []Due
+	err = s.inPipe(ctx, func(p *pipe) error {
+		again = nil
+		for _, k := range keys {
+			err := p.send(`UPDATE runs SET enqueued_at = $1
+				WHERE batch = $2 AND n = $3 AND token = $4 AND state = 'enqueued' AND enqueued_at <= $5`,
+				func(rows int64) error {
+					if rows > 0 {
+						again = append(again, k.Due)
+					}
+					return nil
+				}, s.now(), k.batch, k.n, k.Token, before.UnixMilli())
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list forgotten runs: %w", err)
+		return nil, failed(err)
 	}
-	return due, nil
+	return again, nil
 }
 
 // RenewLeases prolongs the leases of claims, and returns how many of them still

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -59,20 +60,30 @@ func testForgotten(t *testing.T, open opener) {
 	clock := storetest.NewClock()
 	s := open(t, store.Options{Now: clock.Now})
 	ctx := t.Context()
-	storetest.Batch(t, s, storetest.Targets(3)...)
-	due := take(t, s, 2)
+	storetest.Batch(t, s, storetest.Targets(5)...)
+	due := take(t, s, 4)
 	clock.Add(time.Minute)
 	take(t, s, 1)
 	claim(t, s, due[0].Run)
-	got := must[[]store.Due](t)(s.Forgotten(ctx, store.ClassSmall, clock.Now().Add(-time.Second), 10))
-	if len(got) != 1 || got[0] != due[1] {
-		t.Fatalf("forgotten: %v, want %v", got, due[1:])
+	before := clock.Now().Add(-time.Second)
+	unclaimed := must[[]store.Due](t)(s.Unclaimed(ctx, store.ClassSmall, before))
+	if !slices.Equal(unclaimed, due[1:]) {
+		t.Fatalf("unclaimed: %v, want %v", unclaimed, due[1:])
 	}
-	if got = must[[]store.Due](t)(s.Forgotten(ctx, store.ClassSmall, clock.Now().Add(-time.Second), 10)); len(got) != 0 {
-		t.Fatalf("forgotten again at once: %v", got)
+	if got := must[[]store.Due](t)(s.Unclaimed(ctx, store.ClassBulk, clock.Now().Add(time.Hour))); len(got) != 0 {
+		t.Fatalf("unclaimed in the wrong class: %v", got)
 	}
-	if got = must[[]store.Due](t)(s.Forgotten(ctx, store.ClassBulk, clock.Now().Add(time.Hour), 10)); len(got) != 0 {
-		t.Fatalf("forgotten in the wrong class: %v", got)
+	claim(t, s, due[1].Run)
+	older := due[2]
+	older.Token--
+	if got := must[[]store.Due](t)(s.HandOverAgain(ctx, []store.Due{due[3], due[1], older}, before)); !slices.Equal(got, due[3:]) {
+		t.Fatalf("handed over again: %v, want %v: not what is claimed meanwhile, nor by an older token", got, due[3:])
+	}
+	if got := must[[]store.Due](t)(s.HandOverAgain(ctx, due[3:], before)); len(got) != 0 {
+		t.Fatalf("handed over twice: %v", got)
+	}
+	if got := must[[]store.Due](t)(s.Unclaimed(ctx, store.ClassSmall, before)); !slices.Equal(got, due[2:3]) {
+		t.Fatalf("unclaimed: %v, want %v", got, due[2:3])
 	}
 }
 

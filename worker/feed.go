@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"agentaudit/queue"
@@ -144,47 +145,37 @@ func (w *Worker) reconcile(ctx context.Context) {
 	}
 }
 
-// remember enqueues again what the queue no longer has. A task that is there
-// is not taken twice, and a run that is claimed twice is claimed once.
+// remember enqueues again what the queue no longer has.
 func (w *Worker) remember(ctx context.Context) error {
-	load, err := w.c.Store.Load(ctx)
-	if err != nil {
-		return err
-	}
-	if len(load.Enqueued) == 0 {
-		clear(w.missed)
-		return nil
-	}
-	holds, err := w.c.Queue.Stats(ctx)
-	if err != nil {
-		return err
-	}
 	before := w.c.Now().Add(-w.c.ForgottenAfter)
-	for class, enqueued := range load.Enqueued {
-		missed := w.missed[class]
-		missing := enqueued - holds[queue.Class(class)].Total()
-		if w.missed[class] = missing; missing <= 0 || missed <= 0 {
-			continue // store and queue are not read at one moment: once is no sign
+	for _, class := range []store.Class{store.ClassSmall, store.ClassBulk} {
+		// The store is asked first: what is claimed since is no longer unclaimed
+		// when it is marked, so no order of events makes a run forgotten.
+		unclaimed, err := w.c.Store.Unclaimed(ctx, class, before)
+		if err != nil {
+			return err
 		}
+		if len(unclaimed) == 0 {
+			continue
+		}
+		holding, err := w.c.Queue.Holding(ctx)
+		if err != nil {
+			return err
+		}
+		lost := slices.DeleteFunc(unclaimed, func(d store.Due) bool { return holding.Has(string(d.Run), d.Token) })
 		found := 0
-		for ctx.Err() == nil {
-			due, err := w.c.Store.Forgotten(ctx, class, before, feedChunk)
+		for chunk := range slices.Chunk(lost, feedChunk) {
+			again, err := w.c.Store.HandOverAgain(ctx, chunk, before)
 			if err != nil {
 				return err
 			}
-			// One to a job, as if the queue held nothing: what it has already as
-			// such a job it does not take twice.
-			if err := w.enqueue(ctx, class, due, 0); err != nil {
+			if err := w.enqueue(ctx, class, again, int64(len(lost))); err != nil {
 				return err
 			}
-			found += len(due)
-			if len(due) < feedChunk {
-				break
-			}
+			found += len(again)
 		}
 		if found > 0 {
-			w.log.LogAttrs(ctx, slog.LevelWarn, "the queue had forgotten runs; they were handed over again",
-				slog.Int64("missing", missing), slog.Int("runs", found))
+			w.log.LogAttrs(ctx, slog.LevelWarn, "the queue had forgotten runs; they were handed over again", slog.Int("runs", found))
 		}
 	}
 	return nil

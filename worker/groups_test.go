@@ -12,22 +12,25 @@ import (
 	"agentaudit/store/storetest"
 )
 
-// reconciled counts the rounds of reconcile and the runs that were taken for
-// forgotten.
+// reconciled counts the looks of reconcile at runs that nobody claimed for some
+// time, and the runs that were taken for forgotten.
 type reconciled struct {
 	*watched
-	rounds, forgotten atomic.Int64
+	looks, forgotten atomic.Int64
 }
 
-func (r *reconciled) ExpireLeases(ctx context.Context) (int64, error) {
-	r.rounds.Add(1)
-	return r.watched.ExpireLeases(ctx)
-}
-
-func (r *reconciled) Forgotten(ctx context.Context, class store.Class, before time.Time, n int) ([]store.Due, error) {
-	due, err := r.watched.Forgotten(ctx, class, before, n)
-	r.forgotten.Add(int64(len(due)))
+func (r *reconciled) Unclaimed(ctx context.Context, class store.Class, before time.Time) ([]store.Due, error) {
+	due, err := r.watched.Unclaimed(ctx, class, before)
+	if len(due) > 0 {
+		r.looks.Add(1)
+	}
 	return due, err
+}
+
+func (r *reconciled) HandOverAgain(ctx context.Context, runs []store.Due, before time.Time) ([]store.Due, error) {
+	again, err := r.watched.HandOverAgain(ctx, runs, before)
+	r.forgotten.Add(int64(len(again)))
+	return again, err
 }
 
 // What handlers have in hand while they wait for a slot is not taken for
@@ -39,16 +42,21 @@ func TestGroupsInHandAreNotForgotten(t *testing.T) {
 	storetest.Batch(t, s.Store, storetest.Targets(sites)...)
 	begun, goOn := make(chan string, sites), make(chan struct{})
 	f := &fake{answer: blocking(begun, goOn)}
-	start(t, quick(s, q, f))
-	for range done { // beyond those that were handed over one to a job
-		goOn <- struct{}{}
-	}
-	enqueued := func() int64 {
+	c := quick(s, q, f)
+	c.ForgottenAfter = 3 * time.Second // longer than it takes to hand a chunk over
+	start(t, c)
+	load := func() store.Load {
 		l, err := s.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l.Enqueued[store.ClassBulk]
+		return l
+	}
+	enqueued := func() int64 { return load().Enqueued[store.ClassBulk] }
+	// A feeder that is overtaken by the audits would make no groups.
+	waitFor(t, "all runs are handed over", func() bool { l := load(); return l.Enqueued[store.ClassBulk]+l.Running == sites })
+	for range done { // beyond those that were handed over one to a job
+		goOn <- struct{}{}
 	}
 	holds := func() int64 {
 		stats, err := q.Stats(t.Context())
@@ -57,13 +65,11 @@ func TestGroupsInHandAreNotForgotten(t *testing.T) {
 		}
 		return stats[queue.Bulk].Pending
 	}
-	before := s.rounds.Load()
-	waitFor(t, "handlers have groups in hand, all else being done", func() bool { return s.rounds.Load() > before+5 && enqueued() > holds() })
-	s.forgotten.Store(0)
-	pending, before := holds(), s.rounds.Load()
-	waitFor(t, "there are ten more rounds", func() bool { return s.rounds.Load() > before+10 })
-	if n := s.forgotten.Load(); n > 0 || holds() > pending {
-		t.Errorf("%d runs were taken for forgotten; %d wait in the queue, %d before", n, holds(), pending)
+	waitFor(t, "handlers have groups in hand, all else being done", func() bool { return enqueued() > holds() })
+	before := s.looks.Load()
+	waitFor(t, "there are ten looks at them", func() bool { return s.looks.Load() > before+10 })
+	if n := s.forgotten.Load(); n > 0 {
+		t.Errorf("%d runs were taken for forgotten", n)
 	}
 	close(goOn)
 }

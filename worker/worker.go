@@ -37,7 +37,8 @@ type Runs interface {
 	ExpireLeases(ctx context.Context) (int64, error)
 	TakeDue(ctx context.Context, class store.Class, limit int) ([]store.Due, error)
 	Unqueue(ctx context.Context, runs []store.Due) error
-	Forgotten(ctx context.Context, class store.Class, before time.Time, limit int) ([]store.Due, error)
+	Unclaimed(ctx context.Context, class store.Class, before time.Time) ([]store.Due, error)
+	HandOverAgain(ctx context.Context, runs []store.Due, before time.Time) ([]store.Due, error)
 	Load(ctx context.Context) (store.Load, error)
 	Batch(ctx context.Context, id store.BatchID) (*store.Batch, error)
 	OpenBatches(ctx context.Context, limit int) ([]store.Batch, error)
@@ -148,8 +149,6 @@ type Worker struct {
 	client *queue.Client
 	server *queue.Server
 	slots  slots
-	// missed is what the queue lacked of each class at the last look of reconcile.
-	missed map[store.Class]int64
 	lot    *lot
 	guard  *guard
 
@@ -221,7 +220,7 @@ func New(c Config) (*Worker, error) {
 	}
 	w := &Worker{
 		c: c, log: c.Log.With("worker", c.Name), client: c.Queue.NewClient(0),
-		stopping: make(chan struct{}), kick: make(chan struct{}, 1), fatal: make(chan error, 1), held: map[*store.Claim]bool{}, missed: map[store.Class]int64{},
+		stopping: make(chan struct{}), kick: make(chan struct{}, 1), fatal: make(chan error, 1), held: map[*store.Claim]bool{},
 	}
 	w.slots.init(c.Concurrency)
 	w.lot = newLot(c.MaxParked)
